@@ -130,11 +130,53 @@ static char *encode_intervals(const struct checkpoint_worker *worker,
     return vpa_buf_take(&text);
 }
 
-void checkpoint_job_release(struct checkpoint_job *job)
+static void job_release(struct checkpoint_job *job)
 {
     free(job->name);
     free(job->status);
     free(job->intervals);
+}
+
+static size_t text_of(const struct checkpoint_job *job)
+{
+    return strlen(job->status) + (job->intervals ? strlen(job->intervals) : 0);
+}
+
+void checkpoint_jobs_keep(struct checkpoint_worker *worker, size_t count)
+{
+    while (worker->job_count > count) {
+        struct checkpoint_job *job = &worker->jobs[--worker->job_count];
+        size_t text = text_of(job);
+
+        worker->texts -= text;
+        worker->writer->texts -= text;
+        job_release(job);
+    }
+}
+
+static int job_cmp(const void *a, const void *b)
+{
+    const struct checkpoint_job *x = a;
+    const struct checkpoint_job *y = b;
+
+    if (x->entry->tried != y->entry->tried)
+        return x->entry->tried < y->entry->tried ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+void checkpoint_jobs_sort(struct checkpoint_worker *worker)
+{
+    qsort(worker->jobs, worker->job_count, sizeof *worker->jobs, job_cmp);
+}
+
+/* Whoever may store checkpoints gives a VPA as many as he likes: what has no room is written in a
+ * later pass. */
+static void bound_texts(struct checkpoint_worker *worker)
+{
+    if (worker->writer->texts <= CHECKPOINT_TEXTS_MAX || worker->texts <= CHECKPOINT_TEXTS_OF_ONE)
+        return;
+    checkpoint_jobs_sort(worker);
+    checkpoint_jobs_keep(worker, worker->job_count / 2);
 }
 
 static char *encode_status(const struct vpa_checkpoint_status *status)
@@ -169,11 +211,14 @@ static void add_job(struct checkpoint_worker *worker, struct checkpoint_job job)
         job.name = checkpoint_names_assign(&c->names, job.entry);
     if (!job.name || !has_usable_name(job.entry, vpa_autoscaler_ns(worker->vpa), job.name)) {
         vpa_autoscaler_set_checkpoint_written(worker->vpa, worker->now); /* others go first */
-        checkpoint_job_release(&job);
+        job_release(&job);
         return;
     }
     VPA_GROW(worker->jobs, worker->job_count, worker->job_capacity);
     worker->jobs[worker->job_count++] = job;
+    worker->texts += text_of(&job);
+    worker->writer->texts += text_of(&job);
+    bound_texts(worker);
 }
 
 void checkpoint_jobs_on_container(void *ctx, const char *container,

@@ -34,25 +34,13 @@ struct vpa_method *checkpoint_state_method(const struct algorithms *algorithms, 
     return algorithms_method(algorithms, version + strlen(CHECKPOINT_STATE_VERSION));
 }
 
-struct sought {
-    const char *container;
-    bool found;
-};
-
-static void look_at(void *ctx, const struct vpa_known *known)
-{
-    struct sought *sought = ctx;
-    vpa_auto_free char *container = checkpoint_state_container(known);
-
-    sought->found |= strcmp(container, sought->container) == 0;
-}
-
+/* Asked for each checkpoint, of which a VPA may have as many as it has learned of containers. */
 bool checkpoint_state_is_learned(const struct vpa_autoscaler *v, const char *container)
 {
-    struct sought sought = {.container = container};
+    const char *dot = strrchr(container, '.');
+    vpa_auto_free char *plain = dot ? vpa_xstrndup(container, (size_t)(dot - container)) : NULL;
 
-    vpa_autoscaler_visit_knowledge(v, look_at, &sought);
-    return sought.found;
+    return dot && vpa_autoscaler_has_learned(v, plain, dot + 1);
 }
 
 char *checkpoint_state_text(const struct vpa_known *known, vpa_time now)

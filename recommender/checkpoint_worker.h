@@ -15,6 +15,11 @@
 /* Until one that was refused as invalid is sent again. */
 #define CHECKPOINT_RETRY (10 * VPA_MINUTE)
 
+/* What is to be written is kept as text until it is: of all workers together so many bytes, and of
+ * each so many in any case. Of a VPA with more those that have waited longest go first. */
+#define CHECKPOINT_TEXTS_MAX ((size_t)16 << 20)
+#define CHECKPOINT_TEXTS_OF_ONE ((size_t)1 << 20)
+
 enum checkpoint_stage {
     STAGE_IDLE,
     STAGE_READ,        /* the unreadable object again */
@@ -46,6 +51,7 @@ struct checkpoint_worker {
     size_t job_count;
     size_t job_capacity;
     size_t next_job;
+    size_t texts; /* bytes of the jobs */
     enum checkpoint_stage stage;
     struct vpa_kube_request *request; /* under way */
     struct vpa_listing *reading;      /* likewise */
@@ -67,6 +73,7 @@ struct checkpoint_writer {
     size_t queue_next;
     struct checkpoint_worker *workers;
     size_t worker_count;
+    size_t texts; /* bytes of all jobs */
     struct failures unsaved;
     struct failures unkept;
 };
@@ -76,7 +83,10 @@ void checkpoint_jobs_on_container(void *ctx, const char *container,
                                   const struct vpa_checkpoint_status *status,
                                   const struct vpa_open_intervals *open);
 void checkpoint_jobs_on_known(void *ctx, const struct vpa_known *known);
-void checkpoint_job_release(struct checkpoint_job *job);
+/* Of the jobs from the first on so many stay. */
+void checkpoint_jobs_keep(struct checkpoint_worker *worker, size_t count);
+/* By how long they have waited. */
+void checkpoint_jobs_sort(struct checkpoint_worker *worker);
 /* The next time of the entry in an endless row of periods, Unix seconds. */
 int64_t checkpoint_next_time(const struct checkpoint_writer *w,
                              const struct checkpoint_entry *entry, vpa_duration at_most,

@@ -180,9 +180,7 @@ static void handle_answer(struct checkpoint_worker *worker)
 
 static void drop_jobs(struct checkpoint_worker *worker)
 {
-    for (size_t i = 0; i < worker->job_count; i++)
-        checkpoint_job_release(&worker->jobs[i]);
-    worker->job_count = 0;
+    checkpoint_jobs_keep(worker, 0);
     worker->next_job = 0;
 }
 
@@ -197,21 +195,11 @@ static void set_target(struct checkpoint_worker *worker)
         worker->target_hash = vpa_hash_bytes(worker->target.data, worker->target.len);
 }
 
-static int job_cmp(const void *a, const void *b)
-{
-    const struct checkpoint_job *x = a;
-    const struct checkpoint_job *y = b;
-
-    if (x->entry->tried != y->entry->tried)
-        return x->entry->tried < y->entry->tried ? -1 : 1;
-    return strcmp(x->name, y->name);
-}
-
 /* Of more than may be written behind the deadline those go first that have waited longest. */
 static void order_jobs(struct checkpoint_worker *worker)
 {
     if (worker->job_count > LATE_CONTAINERS_MAX)
-        qsort(worker->jobs, worker->job_count, sizeof *worker->jobs, job_cmp);
+        checkpoint_jobs_sort(worker);
 }
 
 /* The next VPA from the queue; false when there is none for this worker. */

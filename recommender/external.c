@@ -3,10 +3,12 @@
  *
  * The labels of a query are the VPA's selector plus pod=<name>. The values of one pod are put
  * together by the metric label that names the container; a resource whose metric is not configured
- * counts as 0, as upstream has it. One failing query makes the whole reading worthless, so samples
- * are kept until all are there. A pod whose name is too long for a label value, or whose query is
- * too long for a request, cannot be asked for at all: it goes without usage, the others do not
- * suffer (U18).
+ * counts as 0, as upstream has it. Samples are kept until all are there. A query that fails is that
+ * of its namespace, of which no more is asked in this pass: selectors are their owners', and one
+ * that the server cannot use takes nothing from others. When nobody's query succeeds the reading
+ * has failed, and so it ends when failures have taken as long as a reading may. A pod whose name is
+ * too long for a label value, or whose query is too long for a request, cannot be asked for at all:
+ * it goes without usage, the others do not suffer (U18).
  */
 #include "external.h"
 
@@ -20,6 +22,7 @@
 
 #define EXTERNAL_GROUP_VERSION "external.metrics.k8s.io/v1beta1"
 #define LABEL_VALUE_MAX 63
+#define LOST_MAX (2 * VPA_MINUTE)
 
 struct sample_list { /* samples and their texts live in the arena */
     struct vpa_arena arena;
@@ -28,6 +31,9 @@ struct sample_list { /* samples and their texts live in the arena */
     size_t capacity;
     struct vpa_table containers; /* samples of the pod under way, by container */
     size_t unaskable;            /* pods */
+    struct failures failures;    /* one for each namespace */
+    vpa_duration lost;           /* the time that they took */
+    size_t answered;             /* pods */
 };
 
 /* selector AND pod=<name>, as text; requirements stay sorted by key. False: it is too long. */
@@ -163,24 +169,60 @@ static int read_pod(const struct usage_options *o, const struct vpa_autoscaler *
     return result;
 }
 
+/* False: the loop is stopping, or a query has failed; what the pod has of it is dropped. */
+static bool take_pod(const struct usage_options *o, const struct vpa_autoscaler *v, const char *pod,
+                     struct sample_list *list)
+{
+    struct vpa_loop *loop = vpa_kube_client_loop(o->client);
+    int64_t begin = vpa_loop_monotonic(loop);
+    size_t count = list->count, unaskable = list->unaskable;
+    struct vpa_error err;
+
+    if (read_pod(o, v, pod, list, &err) == 0) {
+        list->answered += list->unaskable == unaskable;
+        return true;
+    }
+    list->count = count;
+    list->lost += vpa_loop_monotonic(loop) - begin;
+    failures_add(&list->failures, vpa_autoscaler_ns(v), pod, &err);
+    return false;
+}
+
+static bool take_vpa(const struct usage_options *o, struct vpa_autoscaler *v,
+                     struct sample_list *list)
+{
+    size_t count = 0;
+    bool good = true;
+
+    if (vpa_autoscaler_pod_count(v) == 0)
+        return true;
+    vpa_auto_free const char **pods = vpa_autoscaler_pods(v, &count);
+    for (size_t i = 0; good && i < count; i++)
+        good = take_pod(o, v, pods[i], list);
+    return good;
+}
+
+/* -1: nobody was answered. */
 static int read_all(const struct usage_options *o, struct sample_list *list, struct vpa_error *err)
 {
-    size_t vpa_count;
-    struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(o->cluster, &vpa_count);
+    struct vpa_loop *loop = vpa_kube_client_loop(o->client);
+    const char *failed = NULL;
+    size_t count;
+    struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(o->cluster, &count);
 
-    for (size_t i = 0; i < vpa_count; i++) {
-        size_t pod_count = 0;
-        int result = 0;
+    for (size_t i = 0; i < count; i++) { /* by namespace */
+        const char *ns = vpa_autoscaler_ns(vpas[i]);
 
-        if (vpa_autoscaler_pod_count(vpas[i]) == 0)
+        if (failed && strcmp(failed, ns) == 0)
             continue;
-        vpa_auto_free const char **pods = vpa_autoscaler_pods(vpas[i], &pod_count);
-        for (size_t k = 0; result == 0 && k < pod_count; k++)
-            result = read_pod(o, vpas[i], pods[k], list, err);
-        if (result < 0)
-            return -1;
+        failed = take_vpa(o, vpas[i], list) ? NULL : ns;
+        if (failed && (vpa_loop_is_stopping(loop) || list->lost > LOST_MAX))
+            break;
     }
-    return 0;
+    if (list->failures.count == 0 || (list->answered > 0 && !vpa_loop_is_stopping(loop)))
+        return 0;
+    *err = list->failures.err;
+    return -1;
 }
 
 /* One line when their number changes, not one for each in every pass. */
@@ -196,13 +238,18 @@ static void report_unaskable(struct usage_memory *memory, size_t count)
 
 int usage_collect_external(const struct usage_options *options, vpa_time now, struct vpa_error *err)
 {
-    struct sample_list list = {.count = 0};
+    struct sample_list list = {
+        .failures = {.message = "Cannot read external metrics of a namespace; the rest of it goes "
+                                "without usage in this pass"}};
     int result = read_all(options, &list, err);
 
     for (size_t i = 0; result == 0 && i < list.count; i++)
         usage_add(options, list.items[i], now);
     if (result == 0)
         report_unaskable(options->memory, list.unaskable);
+    if (result == 0)
+        failures_report(&list.failures);
+    free(list.failures.first);
     free(list.items);
     vpa_arena_release(&list.arena);
     return result;

@@ -35,6 +35,7 @@ struct vpa_knowledge {
     void *state;
     vpa_time first_sample;
     vpa_time last_sample;
+    vpa_time stored_until; /* the last sample when it was stored; unset: it was not */
     int64_t samples;
 };
 
@@ -124,6 +125,7 @@ struct vpa_knowledge *vpa_knowledge_new(struct vpa_method *m, vpa_time now)
     k->state = m->algorithm->make(m->prepared, now);
     k->first_sample = VPA_TIME_UNSET;
     k->last_sample = VPA_TIME_UNSET;
+    k->stored_until = VPA_TIME_UNSET;
     return k;
 }
 
@@ -149,11 +151,20 @@ static int64_t add_counts(int64_t a, int64_t b)
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
+/* A new process is told again of the evictions of the last hour. */
+static bool is_known_kill(const struct vpa_knowledge *k, const struct vpa_usage *usage)
+{
+    return usage->type == VPA_USAGE_OOM && !vpa_time_is_unset(k->stored_until) &&
+           usage->t <= k->stored_until;
+}
+
 bool vpa_knowledge_add(struct vpa_knowledge *k, const struct vpa_usage *usage)
 {
     const struct vpa_method *m = k->method;
     struct vpa_usage taken = *usage;
 
+    if (is_known_kill(k, usage))
+        return false;
     /* More is not stored, so that it could be added, and the state never be read again. */
     if (taken.amount > VPA_AMOUNT_MAX)
         taken.amount = VPA_AMOUNT_MAX;
@@ -339,7 +350,11 @@ static struct vpa_knowledge *load(struct vpa_method *m, const struct vpa_json *s
 struct vpa_knowledge *vpa_knowledge_load(struct vpa_method *m, const struct vpa_json *stored,
                                          vpa_time now, struct vpa_error *err)
 {
-    return load(m, stored, now, now, err);
+    struct vpa_knowledge *k = load(m, stored, now, now, err);
+
+    if (k)
+        k->stored_until = k->last_sample;
+    return k;
 }
 
 struct vpa_knowledge *vpa_knowledge_convert(const struct vpa_knowledge *k, struct vpa_method *m,

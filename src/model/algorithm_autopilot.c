@@ -3,14 +3,18 @@
  * follows from the class of the workload, as in the paper (Rzadca et al., EuroSys 2020, section
  * 3.2.1; docs/algorithms.md). What is around the statistic stands in autopilot.h.
  */
+#include <math.h>
 #include <stdlib.h>
 
 #include "autopilot.h"
 #include "stored.h"
+#include "vpa/base/math.h"
 #include "vpa/base/str.h"
 #include "vpa/model/window_signal.h"
 
 #define HOLD_SECONDS 3600
+#define OPEN_MOST 1e6 /* samples of a window */
+#define ROUNDING 1e-6 /* of a sum of them */
 #define SECONDS_OF_A_MONTH (30.0 * 24 * 3600)
 
 enum { CLASS, TOLERANCE, CPU_HALF_LIFE, MEMORY_HALF_LIFE, SPAN, MARGIN };
@@ -85,7 +89,7 @@ static void save(const void *signal, struct vpa_json_writer *w)
     const struct vpa_window_signal *g = signal;
 
     vpa_json_member_bool(w, "known", g->known);
-    vpa_stored_put_histogram(w, "histogram", &g->histogram);
+    vpa_stored_put_histogram(w, "histogram", &g->histogram, g->last_window);
     vpa_stored_put_max(w, "top", &g->top);
     vpa_stored_put_max(w, "held", &g->held);
     vpa_stored_put_number(w, "average", g->average);
@@ -94,6 +98,30 @@ static void save(const void *signal, struct vpa_json_writer *w)
     vpa_stored_put_number(w, "openSum", g->open_sum);
     vpa_stored_put_number(w, "openPeak", g->open_peak);
     vpa_json_member_int(w, "openCount", g->open_count);
+}
+
+/* More than all windows have that there can be says more than it knows: nothing would move it. */
+static void bound_average(struct vpa_window_signal *g)
+{
+    double half_life = (double)g->rule.half_life / (double)VPA_SECOND;
+    double most = 1.0 / (1.0 - vpa_exp2(-VPA_WINDOW_SECONDS / half_life));
+
+    if (g->total_weight > most)
+        g->total_weight = most;
+}
+
+/* One that cannot be is begun anew: no mean is beyond the largest. */
+static void bound_open(struct vpa_window_signal *g, double count)
+{
+    double least = g->open_peak, most = g->open_peak * count;
+
+    if (count >= 1.0 && count < OPEN_MOST && count == floor(count) &&
+        g->open_sum >= least * (1.0 - ROUNDING) && g->open_sum <= most * (1.0 + ROUNDING)) {
+        g->open_count = (uint32_t)count;
+        return;
+    }
+    g->open_sum = 0.0;
+    g->open_peak = 0.0;
 }
 
 static int load(void *signal, const struct vpa_json *stored, vpa_time now, struct vpa_error *err)
@@ -111,7 +139,8 @@ static int load(void *signal, const struct vpa_json *stored, vpa_time now, struc
         vpa_stored_amount(stored, "openPeak", &g->open_peak, err) < 0 ||
         vpa_stored_amount(stored, "openCount", &open_count, err) < 0)
         return -1;
-    g->open_count = open_count < 1e6 ? (uint32_t)open_count : 0;
+    bound_average(g);
+    bound_open(g, open_count);
     if (!vpa_json_bool(vpa_json_find(stored, "known"), &g->known))
         g->known = false;
     return 0;

@@ -87,9 +87,10 @@ static double limit(const void *signal)
 
 static void save_past(const struct vpa_argmin *a, size_t decay, struct vpa_json_writer *w)
 {
-    const double *past = a->past + decay * a->rule.buckets->count;
+    double past[VPA_BUCKETS_MAX];
     vpa_auto_buf text = {0};
 
+    vpa_argmin_past(a, decay, past);
     vpa_buf_init(&text, VPA_BUCKETS_MAX * 24);
     for (uint32_t i = a->first; i <= a->last; i++)
         vpa_buf_printf(&text, "%c%.7g", i > a->first ? ',' : '[', past[i]);
@@ -140,12 +141,12 @@ static void save(const void *signal, struct vpa_json_writer *w)
         save_known(a, w);
     vpa_json_key(w, "open");
     vpa_json_open_array(w);
-    for (uint32_t i = a->first; i <= a->last; i++) {
-        if (a->open[i] <= 0.0)
+    for (uint32_t i = 0; i < a->column_count; i++) {
+        if (a->columns[i].open <= 0.0)
             continue;
         vpa_json_open_array(w);
-        vpa_json_put_int(w, i);
-        vpa_json_put_double(w, a->open[i]);
+        vpa_json_put_int(w, a->columns[i].bucket);
+        vpa_json_put_double(w, a->columns[i].open);
         vpa_json_close_array(w);
     }
     vpa_json_close_array(w);
@@ -179,7 +180,6 @@ static void cover(struct vpa_argmin *a, uint32_t bucket)
 static int load_past(struct vpa_argmin *a, size_t decay, const struct vpa_json *stored,
                      uint32_t bucket, struct vpa_error *err)
 {
-    double *past = a->past + decay * a->rule.buckets->count;
     double sum = 0.0;
 
     vpa_json_foreach (node, stored) {
@@ -189,13 +189,15 @@ static int load_past(struct vpa_argmin *a, size_t decay, const struct vpa_json *
         if (!vpa_json_double(node, &share) || !(share >= 0.0) || share > 1.0 + SHARES_OFF)
             return vpa_fail(err, VPA_INVALID, "pasts: bucket %u has an impossible share", bucket);
         cover(a, bucket);
-        past[bucket++] = share;
+        if (share > 0.0)
+            vpa_argmin_column(a, bucket)->past[decay] = share;
+        bucket++;
         sum += share;
     }
     if (!(fabs(sum - 1.0) <= SHARES_OFF))
         return vpa_fail(err, VPA_INVALID, "pasts: the shares of one are %.7g together, not 1", sum);
-    for (uint32_t i = 0; i < a->rule.buckets->count; i++)
-        past[i] /= sum;
+    for (uint32_t i = 0; i < a->column_count; i++)
+        a->columns[i].past[decay] /= sum;
     return 0;
 }
 
@@ -288,14 +290,14 @@ static int load_open(struct vpa_argmin *a, const struct vpa_json *stored, struct
         if (read_whole(node, "open", a->rule.buckets->count, &bucket, err) < 0 ||
             read_whole(vpa_json_next(node), "open", OPEN_MOST, &samples, err) < 0)
             return -1;
-        cover(a, bucket);
-        sum += samples - a->open[bucket];
-        a->open[bucket] = samples;
+        struct vpa_argmin_column *column = vpa_argmin_column(a, bucket);
+        sum += samples - column->open;
+        column->open = samples;
     }
     if (sum < OPEN_MOST)
         a->open_count = (uint32_t)sum;
-    for (uint32_t i = 0; sum >= OPEN_MOST && i < a->rule.buckets->count; i++)
-        a->open[i] = 0.0;
+    for (uint32_t i = 0; sum >= OPEN_MOST && i < a->column_count; i++)
+        a->columns[i].open = 0.0;
     return 0;
 }
 

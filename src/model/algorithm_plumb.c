@@ -210,8 +210,8 @@ static void save(const void *state, const void *prepared, vpa_time now, struct v
     if (s->cpu.known) {
         vpa_json_key(w, "cpu");
         vpa_json_open_object(w);
-        vpa_stored_put_histogram(w, "recent", &s->cpu.recent);
-        vpa_stored_put_histogram(w, "steady", &s->cpu.steady);
+        vpa_stored_put_histogram(w, "recent", &s->cpu.recent, s->last);
+        vpa_stored_put_histogram(w, "steady", &s->cpu.steady, s->last);
         vpa_stored_put_max(w, "held", &s->cpu.held);
         vpa_stored_put_number(w, "target", s->cpu.target);
         vpa_json_member_int(w, "window", s->cpu.window);
@@ -279,7 +279,8 @@ static int load_memory(struct vpa_plumb_memory *m, const struct vpa_json *stored
         vpa_stored_amount(stored, "kills", &kills, err) < 0)
         return vpa_wrap(err, "memory");
     m->kills = kills > VPA_PLUMB_KILLS_MAX ? VPA_PLUMB_KILLS_MAX : (unsigned)kills;
-    m->bump_until += m->kills ? 86400 : 0;
+    m->bump_until = m->kills ? m->bump_until + 86400 : 0;
+    m->bump = m->kills ? m->bump : 0.0;
     m->has_peak = m->open_peak > 0.0;
     m->known = true;
     return 0;

@@ -43,26 +43,60 @@ void vpa_argmin_init(struct vpa_argmin *a, const struct vpa_argmin_rule *rule)
 {
     *a = (struct vpa_argmin){.rule = *rule, .first = rule->buckets->count};
     a->held.span = rule->hold_seconds;
-    a->past = vpa_xcalloc((size_t)VPA_ARGMIN_DECAYS * rule->buckets->count, sizeof(*a->past));
-    a->open = vpa_xcalloc(rule->buckets->count, sizeof(*a->open));
 }
 
 void vpa_argmin_release(struct vpa_argmin *a)
 {
-    free(a->past);
-    free(a->open);
+    free(a->columns);
     vpa_recent_max_release(&a->held);
     *a = (struct vpa_argmin){.rule = a->rule};
 }
 
-void vpa_argmin_add(struct vpa_argmin *a, double value)
-{
-    uint32_t bucket = vpa_buckets_find(a->rule.buckets, value);
+/* ---- columns ---- */
 
-    a->open[bucket] += 1.0;
-    a->open_count++;
+/* Where the bucket is, or would be. */
+static uint32_t place_of(const struct vpa_argmin *a, uint32_t bucket)
+{
+    uint32_t low = 0, high = a->column_count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (a->columns[middle].bucket < bucket)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct vpa_argmin_column *vpa_argmin_column(struct vpa_argmin *a, uint32_t bucket)
+{
+    uint32_t at = place_of(a, bucket);
+
     a->first = bucket < a->first ? bucket : a->first;
     a->last = bucket > a->last ? bucket : a->last;
+    if (at < a->column_count && a->columns[at].bucket == bucket)
+        return &a->columns[at];
+    VPA_GROW(a->columns, a->column_count, a->column_capacity);
+    memmove(&a->columns[at + 1], &a->columns[at], (a->column_count - at) * sizeof(*a->columns));
+    a->columns[at] = (struct vpa_argmin_column){.bucket = bucket};
+    a->column_count++;
+    return &a->columns[at];
+}
+
+void vpa_argmin_past(const struct vpa_argmin *a, size_t decay, double *shares)
+{
+    memset(shares, 0, a->rule.buckets->count * sizeof(*shares));
+    for (uint32_t i = 0; i < a->column_count; i++)
+        shares[a->columns[i].bucket] = a->columns[i].past[decay];
+}
+
+/* ---- windows ---- */
+
+void vpa_argmin_add(struct vpa_argmin *a, double value)
+{
+    vpa_argmin_column(a, vpa_buckets_find(a->rule.buckets, value))->open += 1.0;
+    a->open_count++;
 }
 
 /* What a window counts against what came before. */
@@ -71,13 +105,14 @@ static double share_of_window(vpa_duration half_life)
     return 1.0 - vpa_exp2(-(double)(VPA_WINDOW_SECONDS * VPA_SECOND) / (double)half_life);
 }
 
-static void remember(struct vpa_argmin *a, double *past, vpa_duration half_life)
+static void remember(struct vpa_argmin *a, size_t decay)
 {
-    double d = share_of_window(half_life);
+    double d = share_of_window(half_lives[decay]);
 
-    for (uint32_t i = a->first; i <= a->last; i++) {
-        double share = a->open[i] / a->open_count;
-        past[i] = a->known ? (1.0 - d) * past[i] + d * share : share;
+    for (uint32_t i = 0; i < a->column_count; i++) {
+        double *past = &a->columns[i].past[decay];
+        double share = a->columns[i].open / a->open_count;
+        *past = a->known ? (1.0 - d) * *past + d * share : share;
     }
 }
 
@@ -176,19 +211,19 @@ static void choose_model(struct vpa_argmin *a)
 
 double vpa_argmin_close(struct vpa_argmin *a, int64_t window)
 {
-    double cost[VPA_BUCKETS_MAX];
+    double past[VPA_BUCKETS_MAX], cost[VPA_BUCKETS_MAX];
 
     for (size_t k = 0; a->open_count && k < VPA_ARGMIN_DECAYS; k++) {
-        double *past = a->past + k * a->rule.buckets->count;
-        remember(a, past, half_lives[k]);
+        remember(a, k);
+        vpa_argmin_past(a, k, past);
         weigh(a, past, cost);
         a->picks[k] = pick(a, cost, a->picks[k]);
         run_models(a, k, cost);
     }
     if (a->open_count) {
         choose_model(a);
-        for (uint32_t i = a->first; i <= a->last; i++)
-            a->open[i] = 0.0;
+        for (uint32_t i = 0; i < a->column_count; i++)
+            a->columns[i].open = 0.0;
         a->known = true;
         a->open_count = 0;
         a->closed += a->closed < INT64_MAX ? 1 : 0;
@@ -234,14 +269,18 @@ static double share_of_other(const struct vpa_argmin *a, const struct vpa_argmin
     return theirs / (mine + theirs); /* the newer one's is above nothing */
 }
 
+/* a has a column for each of other's. */
 static void mix_pasts(struct vpa_argmin *a, const struct vpa_argmin *other)
 {
-    size_t count = a->rule.buckets->count;
+    double theirs[VPA_BUCKETS_MAX];
 
     for (size_t k = 0; k < VPA_ARGMIN_DECAYS; k++) {
         double share = share_of_other(a, other, half_lives[k]);
-        for (size_t i = k * count; i < (k + 1) * count; i++)
-            a->past[i] = (1.0 - share) * a->past[i] + share * other->past[i];
+        vpa_argmin_past(other, k, theirs);
+        for (uint32_t i = 0; i < a->column_count; i++) {
+            struct vpa_argmin_column *column = &a->columns[i];
+            column->past[k] = (1.0 - share) * column->past[k] + share * theirs[column->bucket];
+        }
     }
 }
 
@@ -292,8 +331,9 @@ static void merge_known(struct vpa_argmin *a, const struct vpa_argmin *other)
 
 static void take_known(struct vpa_argmin *a, const struct vpa_argmin *other)
 {
-    memcpy(a->past, other->past,
-           (size_t)VPA_ARGMIN_DECAYS * a->rule.buckets->count * sizeof(*a->past));
+    for (uint32_t i = 0; i < other->column_count; i++)
+        memcpy(vpa_argmin_column(a, other->columns[i].bucket)->past, other->columns[i].past,
+               sizeof(other->columns[i].past));
     memcpy(a->models, other->models, sizeof(a->models));
     take_limits(a, other);
     a->known = true;
@@ -303,8 +343,8 @@ static void take_known(struct vpa_argmin *a, const struct vpa_argmin *other)
 
 void vpa_argmin_merge(struct vpa_argmin *a, const struct vpa_argmin *other)
 {
-    for (uint32_t i = 0; i < a->rule.buckets->count; i++)
-        a->open[i] += other->open[i];
+    for (uint32_t i = 0; i < other->column_count; i++)
+        vpa_argmin_column(a, other->columns[i].bucket)->open += other->columns[i].open;
     a->open_count += other->open_count;
     a->first = other->first < a->first ? other->first : a->first;
     a->last = other->last > a->last ? other->last : a->last;

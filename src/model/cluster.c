@@ -62,6 +62,7 @@ void vpa_cluster_free(struct vpa_cluster *c)
     vpa_table_release(&c->vpas);
     vpa_table_release(&c->selectors);
     vpa_table_release(&c->sides);
+    vpa_table_release(&c->formers);
     vpa_intern_pool_free(c->names);
     free(c->sorted);
     free(c);

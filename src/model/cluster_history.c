@@ -12,6 +12,9 @@
 
 #include "cluster_private.h"
 
+/* How far the clock of a node may be ahead (recommender/usage_sample.h). */
+#define CLOCKS_APART VPA_HOUR
+
 struct source {
     const char *container; /* interned, so that equal names are equal pointers */
     size_t order;
@@ -223,9 +226,9 @@ void vpa_autoscaler_collect_initial(struct vpa_cluster *c, struct vpa_autoscaler
     for (size_t i = 0; i < v->initial_count; i++) {
         struct vpa_initial *initial = &v->initial[i];
         const struct vpa_aggregate *state = initial->state;
+        bool dated = !vpa_aggregate_is_empty(state) && !vpa_time_is_unset(state->last_sample);
 
-        if (is_over(v, initial->container,
-                    vpa_aggregate_is_empty(state) ? state->created : state->last_sample, now))
+        if (is_over(v, initial->container, dated ? state->last_sample : state->created, now))
             release_initial(c, initial);
         else
             v->initial[kept++] = *initial;
@@ -308,6 +311,16 @@ static bool take_out_live(struct vpa_cluster *c, const struct vpa_autoscaler *v,
     return left;
 }
 
+/* A history with samples of the future would never be old. stored: when it was written. */
+static void bound_times(struct vpa_aggregate *state, vpa_time stored, vpa_time now)
+{
+    if (vpa_time_is_unset(now) || vpa_time_sub(state->last_sample, now) <= CLOCKS_APART)
+        return;
+    state->last_sample = stored;
+    if (state->first_sample > state->last_sample)
+        state->first_sample = state->last_sample;
+}
+
 int vpa_cluster_load_checkpoint(struct vpa_cluster *c, const char *ns, const char *vpa_name,
                                 const char *container, const struct vpa_checkpoint_status *status,
                                 vpa_time now, struct vpa_error *err)
@@ -329,6 +342,7 @@ int vpa_cluster_load_checkpoint(struct vpa_cluster *c, const char *ns, const cha
         free(state);
         return vpa_wrap(err, "cannot load checkpoint for VPA %s/%s. Reason", ns, vpa_name);
     }
+    bound_times(state, stored, now);
     if (!take_out_live(c, v, container, stored, state)) {
         vpa_aggregate_release(state);
         vpa_aggregate_init(state, c->aggregation, stored);

@@ -10,7 +10,8 @@
  *
  * A VPA that chooses another algorithm leaves a *former* learner behind, which goes on learning, so
  * that going back finds it as if nothing had happened. It is dropped when it was left for as long
- * as its samples count, and when there are too many of them in all, the one that was left first.
+ * as its samples count, and when there are too many of them in all, the one that was left first of
+ * the namespace that has most.
  */
 #include "vpa/model/cluster_learners.h"
 
@@ -33,6 +34,15 @@ struct learner {
     size_t capacity;
     vpa_time left; /* when the VPA chose another algorithm; unset: it is in use */
     struct learner *next;
+    struct vpa_side *side;
+    struct learner *older, *newer; /* former ones of the same namespace */
+};
+
+/* The former learners of a namespace that has some, in the order in which they were left. */
+struct formers {
+    struct learner *oldest, *newest;
+    size_t count;
+    char ns[];
 };
 
 /* The side of a VPA. */
@@ -60,13 +70,49 @@ static struct vpa_side *get_side(struct vpa_autoscaler *v)
     return side;
 }
 
+static void add_former(struct learner *l, vpa_time now)
+{
+    struct vpa_cluster *c = l->side->vpa->cluster;
+    const char *ns = l->side->vpa->ns;
+    struct formers *f = vpa_table_find(&c->formers, ns);
+
+    if (!f) {
+        f = vpa_xcalloc(1, sizeof(*f) + strlen(ns) + 1);
+        memcpy(f->ns, ns, strlen(ns) + 1);
+        vpa_table_put(&c->formers, f->ns, f);
+    }
+    l->left = now;
+    l->older = f->newest;
+    l->newer = NULL;
+    *(l->older ? &l->older->newer : &f->oldest) = l;
+    f->newest = l;
+    f->count++;
+    c->former_count++;
+}
+
+static void remove_former(struct learner *l)
+{
+    struct vpa_cluster *c = l->side->vpa->cluster;
+    struct formers *f = vpa_table_find(&c->formers, l->side->vpa->ns);
+
+    l->left = VPA_TIME_UNSET;
+    *(l->older ? &l->older->newer : &f->oldest) = l->newer;
+    *(l->newer ? &l->newer->older : &f->newest) = l->older;
+    c->former_count--;
+    if (--f->count)
+        return;
+    vpa_table_remove(&c->formers, f->ns);
+    free(f);
+}
+
 static void free_learner(struct vpa_cluster *c, struct learner *l)
 {
+    if (!vpa_time_is_unset(l->left))
+        remove_former(l);
     for (size_t i = 0; i < l->count; i++) {
         vpa_unintern(c->names, l->items[i].container);
         vpa_knowledge_free(l->items[i].knowledge);
     }
-    c->former_count -= !vpa_time_is_unset(l->left);
     free(l->items);
     vpa_method_unref(l->method);
     free(l);
@@ -116,23 +162,22 @@ static void set_note(struct vpa_side *side, const char *note)
     side->note = copy;
 }
 
-/* Drops what was left first when there are more former ones than allowed. */
+/* When there are more former ones than allowed whoever has most of them makes room: nobody can
+ * have those of others dropped by switching to and fro. */
 static void bound_formers(struct vpa_cluster *c)
 {
-    struct learner **oldest = NULL;
+    struct formers *most = NULL;
     void *value;
 
     if (c->former_count <= VPA_FORMER_MAX)
         return;
-    for (size_t i = 0; vpa_table_next(&c->sides, &i, NULL, &value);) {
-        struct vpa_side *side = value;
-        for (struct learner **l = &side->learners; *l; l = &(*l)->next) {
-            if (!vpa_time_is_unset((*l)->left) && (!oldest || (*l)->left < (*oldest)->left))
-                oldest = l;
-        }
+    for (size_t i = 0; vpa_table_next(&c->formers, &i, NULL, &value);) {
+        struct formers *f = value;
+        if (!most || f->count > most->count)
+            most = f;
     }
-    struct learner *gone = *oldest;
-    *oldest = gone->next;
+    struct learner *gone = most->oldest;
+    *find_learner(gone->side, vpa_method_algorithm(gone->method)) = gone->next;
     free_learner(c, gone);
 }
 
@@ -142,8 +187,7 @@ static void leave(struct vpa_cluster *c, struct vpa_side *side, vpa_time now)
 
     if (!active)
         return;
-    active->left = now;
-    c->former_count++;
+    add_former(active, now);
     bound_formers(c);
 }
 
@@ -161,16 +205,15 @@ static void convert(struct learner *l, struct vpa_method *m, vpa_time now)
 }
 
 /* The learner of that method's algorithm, made if there is none; it is former when made. */
-static struct learner **get_learner(struct vpa_cluster *c, struct vpa_side *side,
-                                    struct vpa_method *m, vpa_time now)
+static struct learner **get_learner(struct vpa_side *side, struct vpa_method *m, vpa_time now)
 {
     struct learner **link = find_learner(side, vpa_method_algorithm(m));
 
     if (!*link) {
         *link = vpa_xcalloc(1, sizeof(**link));
         (*link)->method = vpa_method_ref(m);
-        (*link)->left = now;
-        c->former_count++;
+        (*link)->side = side;
+        add_former(*link, now);
     }
     return link;
 }
@@ -180,12 +223,11 @@ static void use(struct vpa_cluster *c, struct vpa_side *side, struct vpa_method 
     struct learner *active = active_of(side);
 
     if (!active || vpa_method_algorithm(active->method) != vpa_method_algorithm(m)) {
-        struct learner **link = get_learner(c, side, m, now);
+        struct learner **link = get_learner(side, m, now);
         active = *link;
         /* Taken out first: it may be the one that goes to make room for the one that is left. */
         *link = active->next;
-        active->left = VPA_TIME_UNSET;
-        c->former_count--;
+        remove_former(active);
         leave(c, side, now);
         active->next = side->learners;
         side->learners = active;
@@ -315,6 +357,17 @@ void vpa_autoscaler_visit_knowledge(const struct vpa_autoscaler *v, vpa_known_fn
     }
 }
 
+bool vpa_autoscaler_has_learned(const struct vpa_autoscaler *v, const char *container,
+                                const char *algorithm)
+{
+    const struct vpa_algorithm *a = vpa_algorithm_find(algorithm);
+    struct vpa_side *side = find_side(v);
+    const struct learner *l = a && side ? *find_learner(side, a) : NULL;
+    const struct learned *item = l ? find_learned(l, container) : NULL;
+
+    return item && !vpa_knowledge_is_empty(item->knowledge);
+}
+
 /* What was stored and what this process has learned become one. Where the two overlap in time, as
  * those of a leader and its standby do, they are the same samples: the one that has more of them
  * stands for both. */
@@ -344,7 +397,7 @@ int vpa_autoscaler_load_knowledge(struct vpa_autoscaler *v, struct vpa_method *m
     if (!k)
         return vpa_wrap(err, "VPA %s/%s, container %s", v->ns, v->name, container);
     if (!l)
-        l = *get_learner(v->cluster, get_side(v), m, now);
+        l = *get_learner(get_side(v), m, now);
     struct learned *item = find_learned(l, container);
     if (item)
         take_stored(item, k);

@@ -152,8 +152,9 @@ struct vpa_cluster {
     size_t deleted_count;  /* pods marked deleted */
     size_t unlinked_count; /* VPAs that vpa_cluster_settle has to link */
     vpa_time unlinked_since;
-    struct vpa_table sides; /* "namespace/name" to what other algorithms know */
-    size_t former_count;    /* learners that their VPA has left */
+    struct vpa_table sides;   /* "namespace/name" to what other algorithms know */
+    struct vpa_table formers; /* namespace to the learners that its VPAs have left */
+    size_t former_count;      /* in all */
     struct vpa_lookups oom_lookups;
     vpa_time last_collection;
     struct vpa_name_index *name_index; /* of the VPA that was asked last; NULL: none is valid */

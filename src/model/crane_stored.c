@@ -7,6 +7,9 @@
 #include "crane_private.h"
 #include "vpa/base/math.h"
 
+/* How far the clock of who stored a state may be ahead. */
+#define CLOCKS_APART (24 * VPA_HOUR)
+
 /* Seven digits: a list of all buckets of all slots has to fit in an annotation. */
 static void put_weight(struct vpa_json_writer *w, double weight)
 {
@@ -114,9 +117,13 @@ static int load_slot(struct crane_state *s, const struct crane_resource *r, enum
         first > CRANE_BUCKETS_MAX ||
         vpa_json_count(weights) > (size_t)(CRANE_BUCKETS_MAX + 2 - first))
         return vpa_fail(err, VPA_INVALID, "slots: impossible slot or first bucket");
-    if ((vpa_time)number * stored->slot > stored->now + stored->slot)
+    vpa_time begin = (vpa_time)number * stored->slot, middle = begin + stored->slot / 2;
+    if (begin > stored->now + CLOCKS_APART)
         return vpa_fail(err, VPA_INVALID, "slot %lld begins later than now", (long long)number);
-    vpa_time middle = (vpa_time)number * stored->slot + stored->slot / 2;
+    /* The last one is not over: nothing of it is later than the last sample. */
+    vpa_time latest = vpa_time_is_unset(s->last_sample) ? stored->now : s->last_sample;
+    if (middle > latest)
+        middle = begin > latest ? begin : latest;
     return load_weights(crane_get_slot(s, kind, crane_slot_number(r, middle)), weights, first,
                         stored->size, err);
 }
@@ -151,7 +158,7 @@ static int load_kills(struct crane_state *s, const struct vpa_json *stored, vpa_
 
         if (vpa_stored_time(node, "time", &kill.t, err) < 0)
             return vpa_wrap(err, "oom");
-        if (kill.t > now + 24 * VPA_HOUR)
+        if (kill.t > now + CLOCKS_APART)
             return vpa_fail(err, VPA_INVALID, "oom: time is later than now");
         if (!vpa_json_int64(vpa_json_find(node, "bytes"), &kill.bytes) || kill.bytes < 0 ||
             kill.bytes > VPA_AMOUNT_MAX)
@@ -177,6 +184,10 @@ int crane_load(void *state, const void *prepared, const struct vpa_json *stored,
     if (vpa_stored_time(stored, "firstSample", &s->first_sample, err) < 0 ||
         vpa_stored_time(stored, "lastSample", &s->last_sample, err) < 0)
         return -1;
+    if (s->last_sample > now + CLOCKS_APART) /* it would be confident for ever */
+        return vpa_fail(err, VPA_INVALID, "state: lastSample is later than now");
+    if (s->first_sample > s->last_sample)
+        s->first_sample = s->last_sample;
     for (enum vpa_kind kind = VPA_KIND_CPU; kind < VPA_KINDS; kind++) {
         if (load_kind(s, &p->resources[kind], kind, stored, now, err) < 0)
             return -1;

@@ -33,10 +33,7 @@ void vpa_oom_queue_release(struct vpa_oom_queue *q)
     free(q->items);
     vpa_table_release(&q->shares);
     vpa_arena_release(&q->texts);
-    vpa_table_release(&q->seen);
-    for (size_t i = 0; q->seen_ring && i < VPA_OOM_EVENTS_MAX; i++)
-        free(q->seen_ring[i]);
-    free(q->seen_ring);
+    vpa_seen_events_release(&q->seen);
     *q = (struct vpa_oom_queue){0};
 }
 
@@ -239,24 +236,12 @@ bool vpa_oom_may_differ(const struct vpa_pod *before, const struct vpa_pod *afte
 
 /* ---- eviction events ---- */
 
-/* False when the event was seen before. Events without a UID cannot be told apart and are new. */
-static bool remember_event(struct vpa_oom_queue *q, const char *uid)
+/* Events without a UID cannot be told apart and are new. */
+static bool is_new(struct vpa_oom_queue *q, const struct vpa_event *event)
 {
-    if (uid[0] == '\0')
-        return true;
-    if (vpa_table_find(&q->seen, uid))
-        return false;
-    if (!q->seen_ring)
-        q->seen_ring = vpa_xcalloc(VPA_OOM_EVENTS_MAX, sizeof(*q->seen_ring));
-    char **slot = &q->seen_ring[q->seen_next];
-    if (*slot) {
-        vpa_table_remove(&q->seen, *slot);
-        free(*slot);
-    }
-    *slot = vpa_xstrdup(uid);
-    vpa_table_put(&q->seen, *slot, *slot);
-    q->seen_next = (q->seen_next + 1) % VPA_OOM_EVENTS_MAX;
-    return true;
+    const char *uid = vpa_or_empty(event->meta.uid);
+
+    return uid[0] == '\0' || vpa_seen_events_add(&q->seen, vpa_or_empty(event->involved_ns), uid);
 }
 
 /* Pieces of a comma list; an absent annotation is an empty list. */
@@ -304,7 +289,7 @@ size_t vpa_oom_observe_event(struct vpa_oom_queue *q, const struct vpa_event *ev
     if (list_length(containers) != list_length(usages) ||
         list_length(containers) != list_length(resources))
         return 0;
-    if (!remember_event(q, vpa_or_empty(event->meta.uid)))
+    if (!is_new(q, event))
         return 0;
     while (containers && vpa_str_split(&containers, ',', &container) &&
            vpa_str_split(&usages, ',', &usage) && vpa_str_split(&resources, ',', &resource)) {

@@ -3,11 +3,15 @@
 #include <math.h>
 
 #include "algorithm_private.h"
+#include "vpa/base/math.h"
 #include "vpa/base/mem.h"
 
 /* More entries than a maximum of buckets or of the windows of some hours has. */
 #define MAXIMA_MOST (2 * VPA_BUCKETS_MAX)
 #define WEIGHT_MOST VPA_AGGREGATE_WEIGHT_MAX
+/* At most so many samples come: one each ten seconds of a hundred thousand replicas. */
+#define SAMPLES_A_SECOND 1e4
+#define PAST_HALF_LIVES 1.4427 /* 1 / ln 2: what all of the past weighs */
 
 static int64_t second_of(vpa_time t)
 {
@@ -49,8 +53,10 @@ int vpa_stored_second(const struct vpa_json *object, const char *name, vpa_time 
 /* ---- histograms ---- */
 
 void vpa_stored_put_histogram(struct vpa_json_writer *w, const char *name,
-                              const struct vpa_load_histogram *h)
+                              const struct vpa_load_histogram *h, int64_t as_of)
 {
+    vpa_time ref = vpa_time_from_unix(as_of, 0) > h->ref ? vpa_time_from_unix(as_of, 0) : h->ref;
+    double factor = vpa_exp2(-(double)vpa_time_sub(ref, h->ref) / (double)h->half_life);
     vpa_auto_buf text = {0};
 
     vpa_buf_init(&text, VPA_BUCKETS_MAX * 24);
@@ -58,11 +64,11 @@ void vpa_stored_put_histogram(struct vpa_json_writer *w, const char *name,
         return;
     vpa_json_key(w, name);
     vpa_json_open_object(w);
-    vpa_json_member_int(w, "ref", second_of(h->ref));
+    vpa_json_member_int(w, "ref", second_of(ref));
     vpa_json_member_int(w, "first", h->base);
     vpa_json_key(w, "weights");
     for (uint32_t i = 0; i < h->span; i++)
-        vpa_buf_printf(&text, "%c%.7g", i ? ',' : '[', h->weights[i]);
+        vpa_buf_printf(&text, "%c%.7g", i ? ',' : '[', h->weights[i] * factor);
     vpa_buf_putc(&text, ']');
     vpa_json_put_raw(w, vpa_buf_text(&text), text.len);
     vpa_json_close_object(w);
@@ -87,6 +93,21 @@ static int add_weights(struct vpa_load_histogram *h, const struct vpa_json *weig
     return 0;
 }
 
+static void bound_weights(struct vpa_load_histogram *h, vpa_time now)
+{
+    double half_lives =
+        (double)vpa_time_sub(vpa_time_add(now, VPA_STORED_AHEAD_SECONDS * VPA_SECOND), h->ref) /
+        (double)h->half_life;
+    double most = SAMPLES_A_SECOND * PAST_HALF_LIVES * ((double)h->half_life / (double)VPA_SECOND) *
+                  vpa_exp2(half_lives);
+    double total = 0.0;
+
+    for (uint32_t i = 0; i < h->span; i++)
+        total += h->weights[i];
+    for (uint32_t i = 0; total > most && i < h->span; i++)
+        h->weights[i] *= most / total;
+}
+
 int vpa_stored_histogram(const struct vpa_json *object, const char *name, vpa_time now,
                          struct vpa_load_histogram *h, struct vpa_error *err)
 {
@@ -104,6 +125,7 @@ int vpa_stored_histogram(const struct vpa_json *object, const char *name, vpa_ti
     if (add_weights(h, vpa_json_find(stored, "weights"), (uint32_t)first,
                     vpa_time_from_unix(ref, 0), err) < 0)
         return vpa_wrap(err, "%s", name);
+    bound_weights(h, now);
     return 0;
 }
 

@@ -16,9 +16,13 @@
 
 #define VPA_STORED_AHEAD_SECONDS 3600
 
-/* Member `name` of an object. Into a fresh histogram or maximum; absent: it stays empty. */
+/* Member `name` of an object. Into a fresh histogram or maximum; absent: it stays empty.
+ *
+ * Weights are stored as of the newest sample, so that they mean the same under another half-life:
+ * as_of is when that was, or somewhat before. Read, they are scaled down when they are more than
+ * any samples can be, and what comes would weigh nothing beside them. */
 void vpa_stored_put_histogram(struct vpa_json_writer *w, const char *name,
-                              const struct vpa_load_histogram *h);
+                              const struct vpa_load_histogram *h, int64_t as_of);
 int vpa_stored_histogram(const struct vpa_json *object, const char *name, vpa_time now,
                          struct vpa_load_histogram *h, struct vpa_error *err) VPA_MUST_CHECK;
 void vpa_stored_put_max(struct vpa_json_writer *w, const char *name,

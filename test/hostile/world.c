@@ -16,7 +16,7 @@ struct shape {
     size_t vpas;
     size_t pods;
     size_t limit_ranges;
-    size_t checkpoints;
+    size_t checkpoints, states;
     bool own_labels;   /* each pod has a label of its own */
     bool own_names;    /* each pod has containers of its own */
     bool own_targets;  /* each VPA has a ReplicaSet of its own */
@@ -284,6 +284,12 @@ static void checkpoints(struct shape *s, size_t n)
     s->checkpoints = n;
 }
 
+/* Of another algorithm. */
+static void stored_states(struct shape *s, size_t n)
+{
+    s->states = n;
+}
+
 /* Of containers that hardly a pod has. */
 static void checkpoints_and_pods(struct shape *s, size_t n)
 {
@@ -407,6 +413,7 @@ static const struct {
     {"limit-range-resources", false, limit_resources},
     {"limit-ranges", true, limit_ranges},
     {"checkpoints", true, checkpoints},
+    {"stored-states", true, stored_states},
     {"checkpoints-and-pods", true, checkpoints_and_pods},
     {"checkpoints-and-label-sets", true, checkpoints_and_label_sets},
     {"vpas", true, many_vpas},
@@ -548,6 +555,22 @@ static void put_checkpoint(size_t i, struct vpa_buf *out)
         i ? "," : "", i, i);
 }
 
+/* The last container first, so that each comes before all that are known. */
+static void put_state(size_t i, size_t count, struct vpa_buf *out)
+{
+    vpa_buf_printf(
+        out,
+        "%s{'metadata':{'name':'v0-s%zu','namespace':'n','annotations':{"
+        "'vpa.autoscaling.k8s.io/algorithm-state':'{\\'algorithm\\':\\'autopilot-ml\\',"
+        "\\'version\\':1,\\'samples\\':1,\\'lastSample\\':\\'2026-03-01T11:00:00Z\\',\\'state\\':"
+        "{\\'cpu\\':{\\'open\\':[[0,1],[284,1]]},\\'window\\':1772362800,\\'last\\':1772362800}}'}}"
+        ","
+        "'spec':{'vpaObjectName':'v0','containerName':'c%06zu.autopilot-ml'},'status':{'version':"
+        "'plumb-autopilot-ml','lastUpdateTime':'2026-03-01T11:00:00Z','lastSampleStart':"
+        "'2026-03-01T11:00:00Z','totalSamplesCount':1}}",
+        i ? "," : "", i, count - i);
+}
+
 /* ---- the world ---- */
 
 static void to_json(struct vpa_buf *buf)
@@ -593,6 +616,8 @@ static void build(struct world *w, const struct shape *s)
         put_limit_range(w, s, i, &w->limit_ranges);
     for (size_t i = 0; i < s->checkpoints; i++)
         put_checkpoint(i, &w->checkpoints);
+    for (size_t i = 0; i < s->states; i++)
+        put_state(i, s->states, &w->checkpoints);
 
     struct world alone = *w; /* the counts are of what is stored */
     put_vpa(&alone, s, 0, &w->vpa);

@@ -355,6 +355,35 @@ START_TEST(a_kill_outlives_a_restart)
 }
 END_TEST
 
+/* A new process is told of the evictions of the last hour again: they are in what was stored. */
+START_TEST(a_kill_counts_once_over_restarts)
+{
+    struct vpa_method *m = preset_method(algorithm_at(_i));
+    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    vpa_time now = live(k, t0), killed = now;
+
+    ck_assert(add(k, VPA_USAGE_OOM, killed, 1, 2000 * MI));
+    now += 10 * VPA_MINUTE;
+    ck_assert(add(k, VPA_USAGE_CPU, now, 1, 200));
+    ck_assert(add(k, VPA_USAGE_MEMORY, now, 1, 300 * MI));
+    struct vpa_estimate before = ask(k, now);
+    for (int i = 0; i < 3; i++) {
+        struct vpa_knowledge *again = load(m, saved(k, now), now);
+        ck_assert_msg(again != NULL, "%s", err.text);
+        vpa_knowledge_free(k);
+        k = again;
+        ck_assert(!add(k, VPA_USAGE_OOM, killed, 1, 2000 * MI));
+        struct vpa_estimate after = ask(k, now);
+        assert_near(&after, &before, 0.001);
+    }
+    ck_assert(add(k, VPA_USAGE_OOM, now + VPA_MINUTE, 1, 3000 * MI));
+    ck_assert_int_gt(ask(k, now).bound[VPA_TARGET].value[VPA_KIND_MEMORY],
+                     before.bound[VPA_TARGET].value[VPA_KIND_MEMORY]);
+    vpa_knowledge_free(k);
+    vpa_method_unref(m);
+}
+END_TEST
+
 /* A metrics server may say anything; what is made of it must be readable again. */
 START_TEST(absurd_amounts_outlive_a_restart)
 {
@@ -627,6 +656,10 @@ static const struct {
     {"{\"cpu\":{\"bucketSize\":1,\"slotSeconds\":86400,\"slots\":[{\"slot\":1,\"first\":1,"
      "\"weights\":[1e101]}]}}",
      "cpu: bucket 1 has an impossible weight"},
+    {"{\"cpu\":{\"bucketSize\":1,\"slotSeconds\":432000,\"slots\":[{\"slot\":4103,\"first\":1}]}}",
+     "cpu: slot 4103 begins later than now"},
+    {"{\"firstSample\":\"2026-02-01T00:00:00Z\",\"lastSample\":\"2026-03-03T00:00:00Z\"}",
+     "state: lastSample is later than now"},
     {"{\"oom\":[{\"time\":\"2026-02-01T00:00:00Z\",\"bytes\":-1}]}",
      "oom: bytes is not a number of bytes"},
     {"{\"oom\":[{\"time\":\"2026-04-01T00:00:00Z\",\"bytes\":1}]}", "oom: time is later than now"},
@@ -717,6 +750,7 @@ int main(void)
     tcase_add_loop_test(tc, merging_replicas_is_seeing_both, 0, all);
     tcase_add_loop_test(tc, an_oom_raises_memory, 0, all);
     tcase_add_loop_test(tc, a_kill_outlives_a_restart, 0, all);
+    tcase_add_loop_test(tc, a_kill_counts_once_over_restarts, 0, all);
     tcase_add_loop_test(tc, absurd_amounts_outlive_a_restart, 0, all);
     tcase_add_loop_test(tc, foreign_states_are_refused, 0, all);
     tcase_add_test(tc, seconds_are_of_the_past);

@@ -3,6 +3,7 @@
 #include <check.h>
 #include <math.h>
 
+#include "allocated.h"
 #include "model_fixture.h"
 #include "vpa/model/algorithm.h"
 #include "vpa/model/argmin.h"
@@ -629,12 +630,132 @@ START_TEST(odd_states_are_lived_with)
 }
 END_TEST
 
+/* What no samples can have made has no more say than samples, and is outgrown as they are. */
+static const struct {
+    const char *algorithm, *key, *value, *text;
+} outgrown[] = {
+    {"autopilot", "class", "batch",
+     PILOT("{\"cpu\":{\"known\":true,\"openSum\":1e17,\"openCount\":1e9},\"window\":1772323200}")},
+    {"autopilot", "class", "batch",
+     PILOT("{\"cpu\":{\"known\":true,\"openSum\":1e17,\"openCount\":0},\"window\":1772323200}")},
+    {"autopilot", "class", "batch",
+     PILOT("{\"cpu\":{\"known\":true,\"openSum\":1e17,\"openPeak\":1,\"openCount\":1},\"window\":"
+           "1772323200}")},
+    {"autopilot", "class", "batch",
+     PILOT("{\"cpu\":{\"known\":true,\"openSum\":3,\"openPeak\":1,\"openCount\":4.5},\"window\":"
+           "1772323200}")},
+    {"autopilot", "class", "batch",
+     PILOT("{\"cpu\":{\"known\":true,\"average\":9,\"averageWeight\":1e18,\"averageWindow\":"
+           "1772323200},\"window\":1772323200}")},
+    {"autopilot", "cpu-half-life", "1h",
+     PILOT("{\"cpu\":{\"known\":true,\"histogram\":{\"ref\":1772323200,\"first\":190,\"weights\":["
+           "1e99]}},\"window\":1772323200}")},
+};
+START_TEST(what_cannot_be_is_outgrown)
+{
+    struct vpa_method *m = method(outgrown[_i].algorithm, outgrown[_i].key, outgrown[_i].value);
+    struct vpa_knowledge *k = vpa_knowledge_load(m, json(&arena, outgrown[_i].text), t0, &err);
+    struct vpa_knowledge *fresh = vpa_knowledge_new(m, t0);
+    struct vpa_estimate got, want;
+
+    ck_assert_msg(k != NULL, "%s", err.text);
+    vpa_time now = live(k);
+    live(fresh);
+    ck_assert(vpa_knowledge_estimate(k, &(struct vpa_question){now, 1}, &got));
+    ck_assert(vpa_knowledge_estimate(fresh, &(struct vpa_question){now, 1}, &want));
+    ck_assert_int_eq(got.bound[VPA_TARGET].value[VPA_KIND_CPU],
+                     want.bound[VPA_TARGET].value[VPA_KIND_CPU]);
+    vpa_knowledge_free(fresh);
+    vpa_knowledge_free(k);
+    vpa_method_unref(m);
+}
+END_TEST
+
+static vpa_amount after_windows(struct vpa_knowledge *k, vpa_time *t, int windows,
+                                vpa_amount millis)
+{
+    struct vpa_estimate e;
+
+    for (int i = 0; i < windows; i++, *t += 5 * VPA_MINUTE) {
+        add(k, VPA_USAGE_CPU, *t, millis);
+        add(k, VPA_USAGE_MEMORY, *t, 512 * MI);
+        vpa_knowledge_age(k, *t + 5 * VPA_MINUTE);
+    }
+    ck_assert(vpa_knowledge_estimate(k, &(struct vpa_question){*t, 1}, &e));
+    return e.bound[VPA_TARGET].value[VPA_KIND_CPU];
+}
+
+/* Ten days of the same, then another half-life: what was learned weighs no less and no more than it
+ * did, beside what comes. */
+static const struct {
+    const char *half_life;
+    vpa_amount before, later;
+    int windows;
+    vpa_amount least, most;
+} other_lives[] = {
+    {"6h", 2000, 100, 14, 2300, 2450}, /* 104 windows are remembered */
+    {"30d", 100, 2000, 576, 2300, 2450},
+    {"12h", 2000, 100, 14, 2300, 2450},
+};
+START_TEST(another_half_life_keeps_the_proportions)
+{
+    struct vpa_method *m = method("autopilot", NULL, NULL); /* 12h */
+    struct vpa_method *other = method("autopilot", "cpu-half-life", other_lives[_i].half_life);
+    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    vpa_time t = t0;
+
+    after_windows(k, &t, 10 * 288, other_lives[_i].before);
+    struct vpa_knowledge *converted = vpa_knowledge_convert(k, other, t);
+    vpa_amount target =
+        after_windows(converted, &t, other_lives[_i].windows, other_lives[_i].later);
+    ck_assert_int_ge(target, other_lives[_i].least);
+    ck_assert_int_le(target, other_lives[_i].most);
+    vpa_knowledge_free(converted);
+    vpa_knowledge_free(k);
+    vpa_method_unref(other);
+    vpa_method_unref(m);
+}
+END_TEST
+
+/* Whoever may store states makes the recommender use no more than some times as much. */
+static const struct {
+    const char *algorithm, *text;
+} small[] = {
+    {"plumb", PLUMB("{}")},
+    {"plumb", PLUMB("{\"cpu\":{\"recent\":" PAST ",\"steady\":" PAST ",\"born\":1772323200,"
+                    "\"window\":0}}")},
+    {"autopilot", PILOT("{}")},
+    {"autopilot-ml", ML("{}")},
+    {"autopilot-ml", ML("{\"cpu\":{\"open\":[[0,1],[284,1]]},\"memory\":{\"open\":[[0,1],[280,1]]},"
+                        "\"window\":300}")},
+    {"autopilot-ml", KNOWN("1", PASTS4, "3,3,3,3", MODELS, MODELS, "0")},
+};
+START_TEST(a_small_state_takes_little_room)
+{
+    struct vpa_method *m = method(small[_i].algorithm, NULL, NULL);
+    const struct vpa_json *stored = json(&arena, small[_i].text);
+    size_t before = allocated();
+    struct vpa_knowledge *k = vpa_knowledge_load(m, stored, t0 + DAY, &err);
+
+    ck_assert_msg(k != NULL, "%s", err.text);
+    ck_assert_uint_le(allocated() - before, 4096);
+    vpa_knowledge_age(k, t0 + DAY);
+    vpa_knowledge_age(k, t0 + DAY + VPA_HOUR);
+    ck_assert_uint_le(allocated() - before, 4096);
+    vpa_knowledge_free(k);
+    vpa_method_unref(m);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("algorithm_windows");
     TCase *c = tcase_create("algorithm_windows");
 
     tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_loop_test(c, what_cannot_be_is_outgrown, 0, (int)VPA_COUNT(outgrown));
+    tcase_add_loop_test(c, another_half_life_keeps_the_proportions, 0, (int)VPA_COUNT(other_lives));
+    tcase_add_loop_test(c, a_small_state_takes_little_room, 0, (int)VPA_COUNT(small));
     tcase_add_loop_test(c, parameters_choose, 0, (int)VPA_COUNT(choices));
     tcase_add_loop_test(c, weights_choose_the_limit, 0, (int)VPA_COUNT(ensembles));
     tcase_add_test(c, unknown_choices_are_told);

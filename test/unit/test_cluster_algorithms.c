@@ -534,6 +534,26 @@ START_TEST(a_node_whose_clock_is_ahead_harms_nobody)
 }
 END_TEST
 
+START_TEST(says_what_was_learned)
+{
+    struct vpa_autoscaler *v = put("web");
+    struct vpa_method *plumb = make_method("plumb", NULL, NULL);
+
+    put_pod("web-1");
+    ck_assert(!vpa_autoscaler_has_learned(v, "app", "crane"));
+    vpa_autoscaler_set_method(v, crane, NULL, now);
+    ck_assert(!vpa_autoscaler_has_learned(v, "app", "crane"));
+    live("web-1", 150, 150 * MI);
+    ck_assert(vpa_autoscaler_has_learned(v, "app", "crane"));
+    ck_assert(!vpa_autoscaler_has_learned(v, "app", "plumb"));
+    ck_assert(!vpa_autoscaler_has_learned(v, "app", "none"));
+    ck_assert(!vpa_autoscaler_has_learned(v, "other", "crane"));
+    vpa_autoscaler_set_method(v, plumb, NULL, now);
+    ck_assert(vpa_autoscaler_has_learned(v, "app", "crane")); /* a former one too */
+    vpa_method_unref(plumb);
+}
+END_TEST
+
 START_TEST(former_learners_are_bounded)
 {
     struct vpa_autoscaler *first = NULL;
@@ -551,6 +571,31 @@ START_TEST(former_learners_are_bounded)
     }
     vpa_autoscaler_visit_knowledge(first, on_known, &stored);
     ck_assert_int_eq(stored.count, 0); /* left first */
+}
+END_TEST
+
+/* Whoever has hundreds of VPAs that switch displaces his own, be they ever so new. */
+START_TEST(former_learners_of_others_stay)
+{
+    struct vpa_autoscaler *mine = put("web");
+    struct stored stored = {0};
+
+    put_pod("web-1");
+    vpa_autoscaler_set_method(mine, crane, NULL, now);
+    live("web-1", 150, 150 * MI);
+    vpa_autoscaler_set_method(mine, NULL, NULL, now);
+    for (int i = 1; i <= VPA_FORMER_MAX + 10; i++) {
+        struct vpa_object *vpa = simple_vpa(&arena, vpa_arena_printf(&arena, "v%d", i));
+        vpa->meta.ns = "greedy";
+        struct vpa_autoscaler *v =
+            vpa_cluster_put_vpa(cluster, vpa, selector_of(&arena, "app=web"), NULL, now);
+        vpa_autoscaler_set_method(v, crane, NULL, now);
+        vpa_autoscaler_set_method(v, NULL, NULL, now + i);
+    }
+    vpa_autoscaler_visit_knowledge(mine, on_known, &stored);
+    ck_assert_int_eq(stored.count, 1);
+    vpa_autoscaler_set_method(mine, crane, NULL, now + VPA_HOUR);
+    ck_assert_int_eq(target(mine, VPA_KIND_CPU), 229);
 }
 END_TEST
 
@@ -617,7 +662,9 @@ int main(void)
     tcase_add_test(tc, all_former_algorithms_go);
     tcase_add_loop_test(tc, a_former_algorithm_goes_after_a_week, 0, 2);
     tcase_add_loop_test(tc, a_node_whose_clock_is_ahead_harms_nobody, 0, VPA_COUNT(others));
+    tcase_add_test(tc, says_what_was_learned);
     tcase_add_test(tc, former_learners_are_bounded);
+    tcase_add_test(tc, former_learners_of_others_stay);
     tcase_add_test(tc, going_back_makes_no_room_by_what_is_wanted);
     tcase_add_test(tc, containers_in_mode_off_are_left_out);
     suite_add_tcase(suite, tc);

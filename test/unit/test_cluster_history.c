@@ -742,6 +742,50 @@ START_TEST(a_history_of_an_impossible_age_stays)
 }
 END_TEST
 
+#define AHEAD(update, first, last, count)                                                          \
+    "{\"version\":\"v3\",\"lastUpdateTime\":" update ",\"cpuHistogram\":{"                         \
+    "\"referenceTimestamp\":\"2026-01-15T00:00:00Z\",\"bucketWeights\":{\"8\":10000},"             \
+    "\"totalWeight\":3},\"firstSampleStart\":" first ",\"lastSampleStart\":" last                  \
+    ",\"totalSamplesCount\":" count "}"
+
+/* It is 14:00 of January 15. */
+static const struct {
+    const char *status;
+    vpa_duration goes; /* from now on */
+} dated[] = {
+    {AHEAD("\"2026-01-14T14:00:00Z\"", "\"2026-01-10T00:00:00Z\"", "\"2126-01-10T00:00:00Z\"",
+           "30"),
+     7 * DAY},
+    {AHEAD("\"2026-01-14T14:00:00Z\"", "\"2126-01-10T00:00:00Z\"", "\"2126-01-11T00:00:00Z\"",
+           "30"),
+     7 * DAY},
+    {AHEAD("\"2126-01-14T14:00:00Z\"", "\"2026-01-10T00:00:00Z\"", "\"2126-01-10T00:00:00Z\"",
+           "30"),
+     8 * DAY},
+    {AHEAD("null", "null", "\"2026-01-15T15:00:01Z\"", "30"), 8 * DAY},
+    {AHEAD("null", "null", "\"2026-01-15T15:00:00Z\"", "30"), 8 * DAY + VPA_HOUR},
+    {AHEAD("\"2026-01-14T14:00:00Z\"", "null", "null", "30"), 7 * DAY},
+    {AHEAD("\"2026-01-14T14:00:00Z\"", "null", "null", "0"), 7 * DAY},
+};
+
+/* A last sample that is ahead of the clock, or absent, is of when it was stored. */
+START_TEST(every_loaded_history_ages)
+{
+    struct vpa_error err;
+    vpa_time loaded = now;
+
+    ck_assert_int_eq(vpa_cluster_load_checkpoint(
+                         c, "ns", "v", "app", checkpoint_of(&arena, dated[_i].status), now, &err),
+                     0);
+    now = vpa_time_add(loaded, dated[_i].goes - VPA_SECOND);
+    vpa_cluster_collect_garbage(c, now, NULL, NULL);
+    ck_assert_uint_eq(known_containers(), 1);
+    now = vpa_time_add(now, VPA_HOUR);
+    vpa_cluster_collect_garbage(c, now, NULL, NULL);
+    ck_assert_uint_eq(known_containers(), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cluster_history");
@@ -764,6 +808,7 @@ int main(void)
     tcase_add_test(tc, an_interval_that_ended_meanwhile_stays);
     tcase_add_test(tc, refuses_intervals_that_would_spoil_the_history);
     tcase_add_loop_test(tc, a_loaded_history_goes_by_age_when_nothing_has_its_container, 0, 3);
+    tcase_add_loop_test(tc, every_loaded_history_ages, 0, (int)VPA_COUNT(dated));
     tcase_add_loop_test(tc, a_history_of_an_impossible_age_stays, 0, (int)VPA_COUNT(ages));
     tcase_add_loop_test(tc, open_peaks_take_nothing_out_of_a_stored_history, 0, 2);
     tcase_add_test(tc, restart_keeps_the_history);

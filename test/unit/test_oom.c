@@ -406,17 +406,73 @@ START_TEST(memory_of_events_is_bounded)
     vpa_oom_queue_init(&q);
     event.meta.uid = "first";
     ck_assert_uint_eq(vpa_oom_observe_event(&q, &event, NULL), 1);
-    for (int i = 0; i < VPA_OOM_EVENTS_MAX; i++) {
+    for (int i = 0; i < VPA_SEEN_EVENTS_MAX; i++) {
         snprintf(uid, sizeof(uid), "uid-%d", i);
         event.meta.uid = uid;
         vpa_oom_observe_event(&q, &event, NULL);
     }
-    ck_assert_uint_eq(q.seen.count, VPA_OOM_EVENTS_MAX);
+    ck_assert_uint_eq(q.seen.uids.count, VPA_SEEN_EVENTS_MAX);
     event.meta.uid = "uid-9999";
     ck_assert_uint_eq(vpa_oom_observe_event(&q, &event, NULL), 0);
     vpa_oom_queue_clear(&q);
     event.meta.uid = "first"; /* forgotten */
     ck_assert_uint_eq(vpa_oom_observe_event(&q, &event, NULL), 1);
+    vpa_oom_queue_release(&q);
+}
+END_TEST
+
+static size_t observe(struct vpa_oom_queue *q, const char *ns, const char *name, int number)
+{
+    struct vpa_event event = *event_of("eviction", events[0].fields);
+    vpa_auto_free char *uid = vpa_xprintf("%s-%s-%d", ns, name, number);
+
+    event.involved_ns = ns;
+    event.meta.uid = uid;
+    return vpa_oom_observe_event(q, &event, NULL);
+}
+
+/* What is told again counts once, whatever others do in their namespaces meanwhile. */
+START_TEST(a_flood_of_events_displaces_itself)
+{
+    struct vpa_oom_queue q;
+
+    vpa_oom_queue_init(&q);
+    ck_assert_uint_eq(observe(&q, "shop", "kill", 0), 1);
+    for (int i = 0; i < VPA_SEEN_EVENTS_MAX + 10; i++)
+        observe(&q, "flood", "kill", i);
+    ck_assert_uint_eq(observe(&q, "bank", "kill", 0), 1); /* room that the flood has had */
+    for (int i = 0; i < VPA_SEEN_EVENTS_MAX; i++)
+        observe(&q, "flood", "more", i);
+    vpa_oom_queue_clear(&q);
+    ck_assert_uint_eq(observe(&q, "shop", "kill", 0), 0);
+    ck_assert_uint_eq(observe(&q, "bank", "kill", 0), 0);
+    ck_assert_uint_eq(observe(&q, "flood", "more", VPA_SEEN_EVENTS_MAX - 1), 0);
+    ck_assert_uint_eq(observe(&q, "flood", "more", 2), 0);
+    ck_assert_uint_eq(observe(&q, "flood", "more", 1), 1); /* its oldest went */
+    ck_assert_uint_eq(q.seen.uids.count, VPA_SEEN_EVENTS_MAX);
+    vpa_oom_queue_release(&q);
+}
+END_TEST
+
+/* Of several the one that has most, also when that has become another one. */
+START_TEST(who_has_most_events_makes_room)
+{
+    struct vpa_oom_queue q;
+    int most = VPA_SEEN_EVENTS_MAX / 2 + 1;
+
+    vpa_oom_queue_init(&q);
+    for (int i = 0; i < most; i++)
+        observe(&q, "a", "kill", i);
+    for (int i = 0; i < VPA_SEEN_EVENTS_MAX - most; i++)
+        observe(&q, "b", "kill", i);
+    for (int i = 0; i < 4; i++) /* from a, a and whichever has as many */
+        observe(&q, "c", "kill", i);
+    for (int i = 0; i < 4; i++)
+        ck_assert_uint_eq(observe(&q, "c", "kill", i), 0);
+    ck_assert_uint_eq(observe(&q, "a", "kill", 3), 0);
+    ck_assert_uint_eq(observe(&q, "b", "kill", 2), 0);
+    ck_assert_uint_eq(q.seen.uids.count, VPA_SEEN_EVENTS_MAX);
+    ck_assert_uint_eq(q.seen.shares.count, 3);
     vpa_oom_queue_release(&q);
 }
 END_TEST
@@ -439,6 +495,8 @@ int main(void)
     tcase_add_test(tc, room_is_taken_from_who_has_two_more);
     tcase_add_loop_test(tc, room_is_taken_from_who_has_most, 0, 6);
     tcase_add_test(tc, memory_of_events_is_bounded);
+    tcase_add_test(tc, a_flood_of_events_displaces_itself);
+    tcase_add_test(tc, who_has_most_events_makes_room);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

@@ -423,6 +423,73 @@ START_TEST(a_vpa_of_many_containers_holds_up_no_pass)
 }
 END_TEST
 
+#define LONG_STATES 150
+
+/* Fourteen full slots of Crane's: an eighth of a megabyte. */
+static const char *long_state(int number)
+{
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, (size_t)1 << 20);
+    vpa_buf_printf(
+        &text,
+        APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"
+              "\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"web-x%d\","
+              "\"namespace\":\"shop\",\"annotations\":{"
+              "\"vpa.autoscaling.k8s.io/algorithm-state\":\"STATE\"}},\"spec\":{"
+              "\"vpaObjectName\":\"web\",\"containerName\":\"x%d.crane\"},\"status\":{"
+              "\"version\":\"plumb-crane\",\"lastUpdateTime\":\"2026-01-15T11:59:00Z\"}}"),
+        number, number);
+    const char *form = vpa_arena_strdup(&arena, vpa_buf_text(&text));
+    const char *hole = strstr(form, "STATE");
+
+    vpa_buf_clear(&text);
+    vpa_buf_append(&text, form, (size_t)(hole - form));
+    vpa_buf_puts(&text, "{'algorithm':'crane','version':1,'lastSample':'2026-01-15T11:58:00Z',"
+                        "'samples':9,'state':{'lastSample':'2026-01-15T11:58:00Z'");
+    for (int kind = 0; kind < 2; kind++) {
+        vpa_buf_printf(&text, ",'%s':{'bucketSize':%s,'slotSeconds':86400,'slots':[",
+                       kind ? "memory" : "cpu", kind ? "104857600" : "0.1");
+        for (int slot = 20462; slot <= 20468; slot++) {
+            vpa_buf_printf(&text, "%s{'slot':%d,'first':0,'weights':[1", slot > 20462 ? "," : "",
+                           slot);
+            for (int i = 1; i < 1000; i++)
+                vpa_buf_puts(&text, ",1.234567");
+            vpa_buf_puts(&text, "]}");
+        }
+        vpa_buf_puts(&text, "]}");
+    }
+    vpa_buf_puts(&text, "}}");
+    vpa_auto_buf escaped = {0};
+    vpa_buf_init(&escaped, (size_t)1 << 20);
+    for (const char *p = vpa_buf_text(&text); *p; p++)
+        *p == '\'' ? vpa_buf_puts(&escaped, "\\\"") : vpa_buf_putc(&escaped, *p);
+    return vpa_arena_printf(&arena, "%s%s", vpa_buf_text(&escaped), hole + strlen("STATE"));
+}
+
+/* Nor does it take as much memory as he likes: what has no room waits, and has its turn. */
+START_TEST(a_vpa_of_long_states_is_written_in_parts)
+{
+    size_t written[3] = {0};
+
+    for (int i = 0; i < LONG_STATES; i++)
+        change(long_state(i));
+    start(NULL);
+    for (int i = 0; i < 3; i++) {
+        size_t count;
+
+        pass(USAGE("100m", "100Mi"));
+        const struct sim_asked *writes = fake_cluster_writes(server, &count);
+        for (size_t k = 0; k < count; k++)
+            written[i] += strstr(writes[k].path, "checkpoints/web-x") != NULL;
+    }
+    ck_assert_uint_gt(written[0], LONG_STATES / 3);
+    ck_assert_uint_lt(written[0], LONG_STATES);
+    ck_assert_uint_eq(written[0] + written[1], LONG_STATES);
+    ck_assert_uint_eq(written[2], 0);
+}
+END_TEST
+
 #define OF_ONE_POD 250
 
 static void put_pod_of_many(void)
@@ -611,6 +678,7 @@ int main(void)
     tcase_add_test(tcase, stores_something_however_late_it_is);
     tcase_add_test(tcase, what_is_refused_as_invalid_is_not_sent_in_every_pass);
     tcase_add_test(tcase, a_vpa_of_many_containers_holds_up_no_pass);
+    tcase_add_test(tcase, a_vpa_of_long_states_is_written_in_parts);
     tcase_add_test(tcase, containers_that_change_all_the_time_take_turns);
     tcase_add_test(tcase, says_once_that_a_checkpoint_name_is_too_long);
     tcase_add_test(tcase, says_once_that_pods_cannot_be_asked_for);

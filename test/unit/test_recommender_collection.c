@@ -159,6 +159,105 @@ START_TEST(keeps_checkpoints_of_a_vpa_that_cannot_be_read)
 }
 END_TEST
 
+static size_t orphans_left(const char *ns, int count)
+{
+    size_t left = 0;
+
+    for (int i = 0; i < count; i++)
+        left += sim_cluster_find(server->sim, &arena, "autoscaling.k8s.io/v1",
+                                 "VerticalPodAutoscalerCheckpoint", ns,
+                                 vpa_arena_printf(&arena, "gone-%d", i)) != NULL;
+    return left;
+}
+
+static void put_orphans(const char *ns, int count)
+{
+    static const char form[] = APPLY(
+        "{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"
+        "\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"gone-%d\","
+        "\"namespace\":\"%s\"},\"spec\":{\"vpaObjectName\":\"gone\",\"containerName\":\"c%d\"},"
+        "\"status\":{\"version\":\"v3\"}}");
+
+    for (int i = 0; i < count; i++)
+        change(vpa_arena_printf(&arena, form, i, ns, i));
+}
+
+#define SLOW_DELETES                                                                               \
+    "{\"latency\":[{\"method\":\"DELETE\",\"path\":\"checkpoints/gone\",\"ms\":10000}]}"
+
+/* A namespace whose orphans take many rounds has every second one to itself, not all. */
+START_TEST(a_namespace_full_of_orphans_keeps_none_waiting)
+{
+    change(NAMESPACE("aaa"));
+    change(NAMESPACE("bbb"));
+    change(NAMESPACE("zzz"));
+    start("--checkpoints-gc-interval=30s");
+    put_orphans("aaa", 30);
+    put_orphans("bbb", 2);
+    put_orphans("zzz", 2);
+    for (int i = 0; i < 3 && orphans_left("aaa", 30) == 30; i++)
+        pass(SLOW_DELETES);
+    size_t left = orphans_left("aaa", 30);
+    ck_assert_uint_gt(left, 15);
+    ck_assert_uint_lt(left, 30);
+    ck_assert_uint_eq(orphans_left("bbb", 2) + orphans_left("zzz", 2), 4);
+    pass(SLOW_DELETES);
+    ck_assert_uint_eq(orphans_left("bbb", 2) + orphans_left("zzz", 2), 0);
+    ck_assert_uint_gt(orphans_left("aaa", 30), 0);
+    for (int i = 0; i < 6; i++) /* and has its turn again */
+        pass(SLOW_DELETES);
+    ck_assert_uint_eq(orphans_left("aaa", 30), 0);
+}
+END_TEST
+
+/* Reading all checkpoints of a large cluster may take longer than a round of deleting. */
+START_TEST(a_slow_list_leaves_time_to_delete)
+{
+    change(NAMESPACE("aaa"));
+    start("--checkpoints-gc-interval=30s");
+    put_orphans("aaa", 3);
+    for (int i = 0; i < 2; i++)
+        pass("{\"latency\":[{\"method\":\"GET\",\"path\":\"verticalpodautoscalercheckpoints\","
+             "\"ms\":70000}]}");
+    ck_assert_uint_eq(orphans_left("aaa", 3), 0);
+}
+END_TEST
+
+#define OF_WEB(annotations, status)                                                                \
+    APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"                                    \
+          "\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"web-old\",\"namespace\":"  \
+          "\"shop\",\"creationTimestamp\":\"2026-01-01T10:00:00Z\"" annotations "},\"spec\":{"     \
+          "\"vpaObjectName\":\"web\",\"containerName\":\"old\"}" status "}")
+
+static const struct {
+    const char *object;
+    bool kept;
+} undated[] = {
+    {OF_WEB("", ""), false}, /* as a backup leaves it */
+    {OF_WEB("", ",\"status\":{\"lastUpdateTime\":\"2026-01-15T10:00:00Z\"}"), true},
+    {OF_WEB("", ",\"status\":{\"version\":\"v3\",\"lastUpdateTime\":\"2026-01-02T10:00:00Z\","
+                "\"lastSampleStart\":\"2126-01-15T10:00:00Z\"}"),
+     false},
+    {OF_WEB("", ",\"status\":{\"version\":\"v9\"}"), true}, /* nobody knows its times */
+    {OF_WEB(",\"annotations\":{\"vpa.autoscaling.k8s.io/unreadable-since\":"
+            "\"2126-01-01T10:00:00Z\"}",
+            ",\"status\":{\"version\":\"v9\"}"),
+     false},
+};
+
+/* A time that lies ahead says nothing, and an object that says none is as old as it is. */
+START_TEST(no_checkpoint_is_kept_for_ever)
+{
+    change(undated[_i].object);
+    start("--checkpoints-gc-interval=30s");
+    for (int i = 0; i < 3; i++)
+        pass(USAGE("100m", "100Mi"));
+    ck_assert_int_eq(stored("VerticalPodAutoscalerCheckpoint", "web-old") != NULL,
+                     undated[_i].kept);
+    ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recommender_collection");
@@ -170,6 +269,9 @@ int main(void)
     tcase_add_test(tcase, deletes_nothing_when_vpas_cannot_be_asked_for);
     tcase_add_test(tcase, a_vpa_that_comes_back_keeps_its_checkpoints);
     tcase_add_loop_test(tcase, collects_old_copies, 0, 2);
+    tcase_add_loop_test(tcase, no_checkpoint_is_kept_for_ever, 0, (int)VPA_COUNT(undated));
+    tcase_add_test(tcase, a_namespace_full_of_orphans_keeps_none_waiting);
+    tcase_add_test(tcase, a_slow_list_leaves_time_to_delete);
     tcase_add_test(tcase, collects_after_the_clock_was_set_back);
     tcase_add_loop_test(tcase, keeps_checkpoints_of_a_vpa_that_cannot_be_read, 0, 2);
     suite_add_tcase(suite, tcase);

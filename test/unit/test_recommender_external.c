@@ -26,6 +26,7 @@ static struct vpa_error err;
 static struct {
     int queries;
     char selectors[8][128]; /* of the queries, in order */
+    bool zoo;               /* that namespace has usage too */
     int fails_at;           /* the query that is refused; -1: none */
     const char *many;       /* instead of the answer for either metric; NULL: none */
 } server;
@@ -56,8 +57,16 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
     snprintf(server.selectors[server.queries], sizeof(server.selectors[0]), "%s", selector);
     if (server.queries++ == server.fails_at)
         vpa_memory_reply_status(r, 403, NULL, "no");
+    else if (strstr(q->path, "/namespaces/odd/"))
+        vpa_memory_reply_status(r, 400, NULL, "bad_data: unexpected character");
     else if (server.many)
         vpa_memory_reply_json(r, 200, server.many);
+    else if (server.zoo && vpa_str_ends_with(q->path, "/namespaces/zoo/cpu"))
+        vpa_memory_reply_json(r, 200, "{\"items\":[" VALUE("app", "700m") "]}");
+    else if (server.zoo && vpa_str_ends_with(q->path, "/namespaces/zoo/memory"))
+        vpa_memory_reply_json(r, 200, "{\"items\":[" VALUE("app", "1Mi") "]}");
+    else if (strstr(q->path, "/namespaces/zoo/"))
+        vpa_memory_reply_json(r, 200, "{\"items\":[]}");
     else if (strcmp(q->path, "/apis/external.metrics.k8s.io/v1beta1/namespaces/ns/cpu") == 0)
         vpa_memory_reply_json(r, 200, "{\"items\":[" VALUE("app", "1500m") "]}");
     else if (strcmp(q->path, "/apis/external.metrics.k8s.io/v1beta1/namespaces/ns/memory") == 0)
@@ -149,19 +158,67 @@ START_TEST(a_metric_without_a_name_is_nothing)
 }
 END_TEST
 
-/* One refusal makes the whole reading worthless: nothing of it is kept. */
-START_TEST(one_failure_spoils_the_reading)
+/* What was read before a failure is kept, the rest of the namespace is asked for in the next pass.
+ * When nothing was read the reading has failed. */
+START_TEST(a_failure_ends_the_reading_of_a_namespace)
 {
     put_pod("p1");
     put_pod("p2");
-    server.fails_at = 3;
+    put_pod("p3");
+    server.fails_at = 0;
     ck_assert_int_eq(collect(), -1);
-    ck_assert_str_eq(err.text, "external metric memory of pod ns/p2: no");
+    ck_assert_str_eq(err.text, "external metric cpu of pod ns/p1: no");
+    ck_assert_int_eq(server.queries, 1);
     ck_assert_int_eq(heard.count, 0);
-    server.fails_at = -1;
-    server.queries = 0;
+    server.fails_at = 4;
     ck_assert_int_eq(collect(), 0);
-    ck_assert_int_eq(heard.count, 4);
+    ck_assert_int_eq(server.queries, 5);
+    ck_assert_int_eq(heard.count, 2);
+    server.queries = 0;
+    server.fails_at = -1;
+    ck_assert_int_eq(collect(), 0);
+    ck_assert_int_eq(server.queries, 6);
+    ck_assert_int_ge(heard.count, 6); /* some of what p1 has said before is not new */
+}
+END_TEST
+
+static void put_elsewhere(const char *ns, const char *pod)
+{
+    struct vpa_object *vpa = simple_vpa(&arena, "v");
+    struct vpa_pod *other = simple_pod(&arena, pod, "{\"app\":\"web\",\"tier\":\"x\"}");
+
+    vpa->meta.ns = ns;
+    other->meta.ns = ns;
+    vpa_cluster_put_vpa(cluster, vpa, selector_of(&arena, "app=web,tier=x"), NULL,
+                        vpa_loop_now(loop));
+    vpa_cluster_put_pod(cluster, other, NULL, vpa_loop_now(loop));
+}
+
+/* Selectors are written by tenants: one that the server refuses is that of its namespace, whether
+ * that comes before or after the others. */
+START_TEST(a_refused_selector_is_one_namespace)
+{
+    put_elsewhere("odd", "p1");
+    put_elsewhere("odd", "p2");
+    put_elsewhere("zoo", "p1");
+    put_pod("p1");
+    server.zoo = _i == 1;
+    ck_assert_int_eq(collect(), 0);
+    ck_assert_int_eq(server.queries, 5); /* one of them of odd */
+    ck_assert_int_eq(heard.count, _i == 1 ? 4 : 2);
+}
+END_TEST
+
+/* What was read of a pod before its other metric was refused is half of it, and is not taken. */
+START_TEST(half_a_pod_is_none)
+{
+    put_pod("p1");
+    put_elsewhere("zoo", "p1");
+    server.zoo = true;
+    server.fails_at = 1;
+    ck_assert_int_eq(collect(), 0);
+    ck_assert_int_eq(server.queries, 4);
+    ck_assert_int_eq(heard.count, 2);
 }
 END_TEST
 
@@ -253,7 +310,9 @@ int main(void)
     tcase_add_test(c, asks_by_selector_and_pod);
     tcase_add_test(c, tells_of_samples_that_are_not_new);
     tcase_add_test(c, a_metric_without_a_name_is_nothing);
-    tcase_add_test(c, one_failure_spoils_the_reading);
+    tcase_add_test(c, a_failure_ends_the_reading_of_a_namespace);
+    tcase_add_loop_test(c, a_refused_selector_is_one_namespace, 0, 2);
+    tcase_add_test(c, half_a_pod_is_none);
     tcase_add_test(c, an_unusable_name_is_one_pod);
     tcase_add_test(c, a_selector_that_is_too_long_is_one_vpa);
     tcase_add_test(c, many_containers_are_found_at_once);

@@ -133,8 +133,8 @@ void vpa_knowledge_free(struct vpa_knowledge *k);                            /* 
 const struct vpa_method *vpa_knowledge_method(const struct vpa_knowledge *k);
 /* Samples by time, those of one time in any order; one that is late counts as of the window that is
  * open where an algorithm has windows. An amount above VPA_AMOUNT_MAX counts as that. False when it
- * was refused (a negative amount; out of order, where the algorithm cares): nothing has changed
- * then. */
+ * was refused (a negative amount; out of order, where the algorithm cares; an OOM kill that is no
+ * later than the last sample of a loaded state, which has counted it): nothing has changed then. */
 bool vpa_knowledge_add(struct vpa_knowledge *k, const struct vpa_usage *usage);
 /* Adds what other knows of other replicas or other times; of equal algorithm and parameters. What
  * other answers stays the same, its form may change (references of decaying weights move). */

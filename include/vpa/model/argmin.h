@@ -26,7 +26,7 @@
  *     double limit = vpa_argmin_limit(&a);     a bucket's end
  *     vpa_argmin_release(&a);
  *
- * Memory: (VPA_ARGMIN_DECAYS + 1) * 8 * VPA_BUCKETS_MAX bytes, the limits of the hold and half a
+ * Memory: 48 bytes for each bucket that ever held a sample, the limits of the hold and half a
  * kibibyte.
  */
 #ifndef VPA_MODEL_ARGMIN_H
@@ -59,10 +59,17 @@ struct vpa_argmin_model {
     double cost;
     uint32_t limit; /* its last one; a bucket */
 };
+/* What is known of one bucket. */
+struct vpa_argmin_column {
+    uint32_t bucket;
+    double open;                    /* samples of the open window */
+    double past[VPA_ARGMIN_DECAYS]; /* share of the time */
+};
 struct vpa_argmin {
     struct vpa_argmin_rule rule;
-    double *past; /* decay by decay: share of the time in each bucket; owned, as the next */
-    double *open; /* samples of the open window in each bucket */
+    struct vpa_argmin_column *columns; /* by bucket; the others hold nothing; owned */
+    uint32_t column_count;
+    uint32_t column_capacity;
     uint32_t open_count;
     uint32_t first, last; /* buckets that ever held something */
     bool known;           /* a window with samples has closed */
@@ -84,6 +91,10 @@ double vpa_argmin_close(struct vpa_argmin *a, int64_t window);
  * become means, weighed by how much of each memory its windows fill; the newer one's limits stand.
  */
 void vpa_argmin_merge(struct vpa_argmin *a, const struct vpa_argmin *other);
+/* The column of a bucket, made if there is none; valid until the next one is made. */
+struct vpa_argmin_column *vpa_argmin_column(struct vpa_argmin *a, uint32_t bucket);
+/* The past of a decay: the share of each of the rule's buckets. */
+void vpa_argmin_past(const struct vpa_argmin *a, size_t decay, double *shares);
 /* In force after the last closed window; 0 while nothing is known. */
 double vpa_argmin_limit(const struct vpa_argmin *a);
 

@@ -14,9 +14,9 @@
 /*
  * The algorithm of a VPA. NULL is VPA's own, as for a VPA that was never asked to have another. The
  * histories of VPA's own go on learning whatever is chosen; those of another algorithm do so for
- * as long after they were left as their samples count (vpa_method_memory), VPA_FORMER_MAX of them
- * at most, so that going back loses nothing. They belong to the VPA and its target, as loaded
- * histories do (U25).
+ * as long after they were left as their samples count (vpa_method_memory), so that going back loses
+ * nothing; VPA_FORMER_MAX of them at most, beyond which the namespace that has most loses the one
+ * that was left first. They belong to the VPA and its target, as loaded histories do (U25).
  *
  * note: what was wrong with the VPA's parameters, copied; NULL: nothing.
  */
@@ -43,6 +43,9 @@ bool vpa_autoscaler_replace_knowledge(struct vpa_autoscaler *v, const char *cont
 /* All that is not empty, to be stored. */
 typedef void (*vpa_known_fn)(void *ctx, const struct vpa_known *known);
 void vpa_autoscaler_visit_knowledge(const struct vpa_autoscaler *v, vpa_known_fn visit, void *ctx);
+/* Whether something of that container would be visited, of the algorithm of that name. */
+bool vpa_autoscaler_has_learned(const struct vpa_autoscaler *v, const char *container,
+                                const char *algorithm);
 /* Takes in what was stored for (VPA, container) by the algorithm of m, whose parameters count when
  * the VPA has not chosen others. VPA_INVALID: it cannot be read, nothing has changed. */
 int vpa_autoscaler_load_knowledge(struct vpa_autoscaler *v, struct vpa_method *m,

@@ -13,12 +13,11 @@
 #include "vpa/api/pod.h"
 #include "vpa/base/table.h"
 #include "vpa/model/amount.h"
+#include "vpa/model/seen_events.h"
 
 /* Entries that wait for the next pass; of what comes on top the newest of the namespace that has
  * most is counted and dropped. */
 #define VPA_OOM_QUEUE_MAX 5000
-/* Eviction events remembered by UID; the oldest are forgotten first. */
-#define VPA_OOM_EVENTS_MAX 10000
 
 struct vpa_oom {
     vpa_time time;
@@ -36,9 +35,7 @@ struct vpa_oom_queue {
     struct vpa_arena texts;
     struct vpa_table shares; /* of namespaces, private as those below */
     size_t most;
-    struct vpa_table seen; /* UIDs of the events counted */
-    char **seen_ring;      /* the same in order of arrival */
-    size_t seen_next;
+    struct vpa_seen_events seen; /* the events counted */
 };
 void vpa_oom_queue_init(struct vpa_oom_queue *q);
 void vpa_oom_queue_release(struct vpa_oom_queue *q);

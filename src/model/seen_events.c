@@ -1,0 +1,104 @@
+#include "vpa/model/seen_events.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "vpa/base/mem.h"
+
+struct seen {
+    struct seen *next; /* of the same namespace, newer */
+    char uid[];
+};
+struct share { /* of a namespace; it has one event at least */
+    struct seen *oldest, *newest;
+    size_t count;
+    char ns[];
+};
+
+void vpa_seen_events_release(struct vpa_seen_events *s)
+{
+    void *value;
+
+    for (size_t i = 0; vpa_table_next(&s->uids, &i, NULL, &value);)
+        free(value);
+    for (size_t i = 0; vpa_table_next(&s->shares, &i, NULL, &value);)
+        free(value);
+    vpa_table_release(&s->uids);
+    vpa_table_release(&s->shares);
+    *s = (struct vpa_seen_events){0};
+}
+
+static struct share *largest_share(const struct vpa_seen_events *s)
+{
+    struct share *largest = NULL;
+    void *value;
+
+    for (size_t i = 0; vpa_table_next(&s->shares, &i, NULL, &value);) {
+        struct share *share = value;
+        if (!largest || share->count > largest->count)
+            largest = share;
+    }
+    return largest;
+}
+
+static void forget_oldest(struct vpa_seen_events *s, struct share *share)
+{
+    struct seen *gone = share->oldest;
+
+    vpa_table_remove(&s->uids, gone->uid);
+    share->oldest = gone->next;
+    free(gone);
+    if (--share->count)
+        return;
+    vpa_table_remove(&s->shares, share->ns);
+    free(share);
+}
+
+/* `most` is as much at least as any namespace has, so that a flood makes room without a search. */
+static void make_room(struct vpa_seen_events *s, const char *ns)
+{
+    struct share *share = vpa_table_find(&s->shares, ns);
+
+    if (!share || share->count < s->most) {
+        struct share *largest = largest_share(s);
+        s->most = largest->count;
+        if (!share || share->count < s->most)
+            share = largest;
+    }
+    forget_oldest(s, share);
+}
+
+static struct share *get_share(struct vpa_seen_events *s, const char *ns)
+{
+    struct share *share = vpa_table_find(&s->shares, ns);
+    size_t len = strlen(ns) + 1;
+
+    if (share)
+        return share;
+    share = vpa_xcalloc(1, sizeof(*share) + len);
+    memcpy(share->ns, ns, len);
+    vpa_table_put(&s->shares, share->ns, share);
+    return share;
+}
+
+bool vpa_seen_events_add(struct vpa_seen_events *s, const char *ns, const char *uid)
+{
+    size_t len = strlen(uid) + 1;
+
+    if (vpa_table_find(&s->uids, uid))
+        return false;
+    if (s->uids.count == VPA_SEEN_EVENTS_MAX)
+        make_room(s, ns);
+    struct share *share = get_share(s, ns);
+    struct seen *seen = vpa_xcalloc(1, sizeof(*seen) + len);
+    memcpy(seen->uid, uid, len);
+    vpa_table_put(&s->uids, seen->uid, seen);
+    if (share->count)
+        share->newest->next = seen;
+    else
+        share->oldest = seen;
+    share->newest = seen;
+    share->count++;
+    s->most = share->count > s->most ? share->count : s->most;
+    return true;
+}
