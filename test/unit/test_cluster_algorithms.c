@@ -554,6 +554,29 @@ START_TEST(says_what_was_learned)
 }
 END_TEST
 
+/* They are found by name, in whatever order they came. */
+START_TEST(many_containers_are_learned)
+{
+    static const char *const names[] = {"e", "a", "d", "g", "b", "f", "c"};
+    struct vpa_autoscaler *v = put("web"), *again = put("again");
+    struct stored stored = {0};
+
+    vpa_autoscaler_set_method(v, crane, NULL, now);
+    vpa_autoscaler_set_method(again, crane, NULL, now);
+    put_pod("web-1");
+    live("web-1", 150, 150 * MI);
+    vpa_autoscaler_visit_knowledge(v, on_known, &stored);
+    for (size_t i = 0; i < VPA_COUNT(names); i++) {
+        ck_assert(!vpa_autoscaler_has_learned(again, names[i], "crane"));
+        ck_assert_int_eq(vpa_autoscaler_load_knowledge(again, crane, names[i],
+                                                       json(&arena, stored.text), now, &err),
+                         0);
+        for (size_t k = 0; k < VPA_COUNT(names); k++)
+            ck_assert_int_eq(vpa_autoscaler_has_learned(again, names[k], "crane"), k <= i);
+    }
+}
+END_TEST
+
 START_TEST(former_learners_are_bounded)
 {
     struct vpa_autoscaler *first = NULL;
@@ -663,6 +686,7 @@ int main(void)
     tcase_add_loop_test(tc, a_former_algorithm_goes_after_a_week, 0, 2);
     tcase_add_loop_test(tc, a_node_whose_clock_is_ahead_harms_nobody, 0, VPA_COUNT(others));
     tcase_add_test(tc, says_what_was_learned);
+    tcase_add_test(tc, many_containers_are_learned);
     tcase_add_test(tc, former_learners_are_bounded);
     tcase_add_test(tc, former_learners_of_others_stay);
     tcase_add_test(tc, going_back_makes_no_room_by_what_is_wanted);
