@@ -104,8 +104,8 @@ static void build_for_a_day(struct checkpoint_names *names, struct vpa_autoscale
     vpa_arena_release(&texts);
 }
 
-#define DAYS 400
-#define DAYS_TO_SETTLE 100
+#define DAYS 1200
+#define DAYS_TO_SETTLE 200
 
 /* What was written of a container is forgotten with its history. */
 START_TEST(containers_that_come_and_go)
