@@ -150,12 +150,22 @@ struct jv *jv_lit(struct vpa_arena *a, const char *json)
 
 /* ---- access ---- */
 
+/* Objects may have tens of thousands of members, most of which differ soon: no call for each. */
+static bool is_named(const struct jv_member *m, const char *name, size_t len)
+{
+    size_t i = 0;
+
+    while (i < len && m->name[i] == name[i])
+        i++;
+    return i == len && !m->name[len];
+}
+
 struct jv_member *jv_find_n(const struct jv *obj, const char *name, size_t len)
 {
     if (!obj || obj->type != JV_OBJ)
         return NULL;
     for (uint32_t i = 0; i < obj->count; i++)
-        if (!strncmp(obj->items[i].name, name, len) && !obj->items[i].name[len])
+        if (is_named(&obj->items[i], name, len))
             return &obj->items[i];
     return NULL;
 }
