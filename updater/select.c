@@ -5,8 +5,6 @@
  * caches (remembered per immediate owner), the controller finds its VPA through an index.
  *
  * Modes Off and Initial leave running pods alone; their VPAs take part for the boosts they ask for.
- * The webhook gives a new pod the values of the strongest VPA that is not Off. So one of mode
- * Initial keeps its pods from a weaker one, which would evict them for values that they never get.
  */
 #include "select.h"
 
@@ -54,30 +52,22 @@ static int resolve_selector(struct pass *pass, const struct vpa_object *vpa,
 
 /* Takes the VPA in unless the selector of its target is not known. Where that is so for the moment
  * only, its pods are not another one's meanwhile. */
-static bool resolve(struct pass *pass, const struct vpa_object *vpa, struct selected *s,
-                    struct vpa_error *err)
-{
-    if (resolve_selector(pass, vpa, &s->selector, err) < 0) {
-        if (err->code == VPA_RETRY)
-            updater_unknown_add(pass->unknown, vpa);
-        return false;
-    }
-    s->vpa = vpa;
-    return true;
-}
-
 static void add_selected(struct pass *pass, const struct vpa_object *vpa,
                          struct selection *selection)
 {
+    struct selected *s = &selection->items[selection->count];
     struct vpa_error err;
 
-    if (resolve(pass, vpa, &selection->items[selection->count], &err)) {
-        selection->count++;
+    if (resolve_selector(pass, vpa, &s->selector, &err) < 0) {
+        VPA_V(3, "Skipping VPA: no selector of its target", VPA_KV("namespace", vpa->meta.ns),
+              VPA_KV("vpa", vpa->meta.name), VPA_KERR(&err));
+        updater_tell_of_vpa(pass->env, vpa, VPA_REST_TARGET, err.text);
+        if (err.code == VPA_RETRY)
+            updater_unknown_add(pass->unknown, vpa);
         return;
     }
-    VPA_V(3, "Skipping VPA: no selector of its target", VPA_KV("namespace", vpa->meta.ns),
-          VPA_KV("vpa", vpa->meta.name), VPA_KERR(&err));
-    updater_tell_of_vpa(pass->env, vpa, VPA_REST_TARGET, err.text);
+    s->vpa = vpa;
+    selection->count++;
 }
 
 static void leave_alone(struct pass *pass, const struct vpa_object *vpa)
@@ -113,30 +103,6 @@ void updater_select_forget(struct pass_env *env)
     env->told_of_auto = (struct vpa_table){0};
 }
 
-/* Both are in the order of namespaces. Owners of pods that no VPA can govern are not asked for: a
- * namespace may have thousands, each a custom resource of its own. */
-static bool has_vpa(const struct selection *selection, size_t *next, const char *ns)
-{
-    while (*next < selection->count && strcmp(selection->items[*next].vpa->meta.ns, ns) < 0)
-        ++*next;
-    return *next < selection->count && vpa_str_eq(selection->items[*next].vpa->meta.ns, ns);
-}
-
-static void add_rivals(struct pass *pass, const struct vpa_object *const *vpas, size_t count,
-                       struct selection *s)
-{
-    struct vpa_error err;
-    size_t next = 0;
-
-    s->rivals = vpa_arena_zalloc(&pass->arena, (count + 1) * sizeof(*s->rivals));
-    for (size_t i = 0; i < count && may_go_on(pass); i++) {
-        if (!updater_select_takes_part(vpas[i]) && vpa_match_mode(vpas[i], VPA_MATCH_WEBHOOK) &&
-            has_vpa(s, &next, vpas[i]->meta.ns) &&
-            resolve(pass, vpas[i], &s->rivals[s->rival_count], &err))
-            s->rival_count++;
-    }
-}
-
 struct selection *updater_select_vpas(struct pass *pass, const struct vpa_object *const *vpas,
                                       size_t count)
 {
@@ -157,7 +123,6 @@ struct selection *updater_select_vpas(struct pass *pass, const struct vpa_object
     }
     updater_select_forget(pass->env);
     pass->env->told_of_auto = told;
-    add_rivals(pass, vpas, count, s);
     return s;
 }
 
@@ -244,25 +209,27 @@ struct controlled {
     enum meter_hold hold;
 };
 
-static struct vpa_match_index *index_of(struct pass *pass, const struct selection *s)
+/* Both are in the order of namespaces. Owners of pods that no VPA can govern are not asked for: a
+ * namespace may have thousands, each a custom resource of its own. */
+static bool has_vpa(const struct selection *selection, size_t *next, const char *ns)
 {
-    size_t count = s->count + s->rival_count;
-    struct vpa_candidate *candidates =
-        vpa_arena_alloc(&pass->arena, (count + 1) * sizeof(*candidates));
-
-    for (size_t i = 0; i < count; i++) {
-        const struct selected *one = i < s->count ? &s->items[i] : &s->rivals[i - s->count];
-
-        candidates[i] = (struct vpa_candidate){one->vpa, &one->selector};
-    }
-    return vpa_match_index_new(candidates, count);
+    while (*next < selection->count && strcmp(selection->items[*next].vpa->meta.ns, ns) < 0)
+        ++*next;
+    return *next < selection->count && vpa_str_eq(selection->items[*next].vpa->meta.ns, ns);
 }
 
 static struct controlled *find_controlling(struct pass *pass, struct selection *selection,
                                            const struct vpa_pod *const *pods, size_t count)
 {
+    struct vpa_candidate *candidates =
+        vpa_arena_alloc(&pass->arena, (selection->count + 1) * sizeof(*candidates));
     struct controlled *of_pod = vpa_arena_zalloc(&pass->arena, (count + 1) * sizeof(*of_pod));
-    struct vpa_match_index *index = index_of(pass, selection);
+
+    for (size_t i = 0; i < selection->count; i++)
+        candidates[i] =
+            (struct vpa_candidate){selection->items[i].vpa, &selection->items[i].selector};
+
+    struct vpa_match_index *index = vpa_match_index_new(candidates, selection->count);
     size_t next = 0;
 
     for (size_t i = 0; i < count && may_go_on(pass); i++) {
@@ -277,7 +244,7 @@ static struct controlled *find_controlling(struct pass *pass, struct selection *
             continue;
         of_pod[i].by = bsearch(c->vpa, selection->items, selection->count,
                                sizeof(*selection->items), selected_cmp);
-        if (!of_pod[i].by) /* a rival's */
+        if (!of_pod[i].by)
             continue;
         of_pod[i].by->pod_count++;
         of_pod[i].hold = hold_of(pass, walk, pods[i]);

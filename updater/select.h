@@ -24,8 +24,6 @@ struct selected {
 struct selection { /* ordered by namespace, then name */
     struct selected *items;
     size_t count;
-    struct selected *rivals; /* of mode Initial: what is theirs is no other one's */
-    size_t rival_count;
     struct vpa_table walks;
 };
 

@@ -502,35 +502,6 @@ END_TEST
 #define BOOSTED                                                                                    \
     "\"annotations\":{\"vpaCpuStartupBoost/c\":\"{\\\"requests\\\":{\\\"cpu\\\":\\\"1\\\"}}\"},"
 
-/* The webhook gives their replacements the values of the strongest VPA that is not Off: pods of one
- * of mode Initial are not evicted for a weaker one. */
-static const struct {
-    const char *mode, *created, *target;
-    size_t calls;
-} rivals[] = {
-    {"Initial", "2025-01-01T00:00:00Z", "rs00", 0},
-    {"Initial", "2026-02-01T00:00:00Z", "rs00", 5},
-    {"Initial", "2025-01-01T00:00:00Z", "rs01", 5},
-    {"Off", "2025-01-01T00:00:00Z", "rs00", 5},
-};
-
-START_TEST(pods_of_a_stronger_vpa_of_mode_initial_are_left_alone)
-{
-    vpa_auto_free char *rival =
-        vpa_xprintf("{\"metadata\":{\"name\":\"rival\",\"namespace\":\"n\",\"uid\":\"r\","
-                    "\"creationTimestamp\":\"%s\"},\"spec\":{\"targetRef\":{\"apiVersion\":"
-                    "\"apps/v1\",\"kind\":\"ReplicaSet\",\"name\":\"%s\"},\"updatePolicy\":{"
-                    "\"updateMode\":\"%s\"}}}",
-                    rivals[_i].created, rivals[_i].target, rivals[_i].mode);
-
-    start(0);
-    show_object(VPA_API, VPA_KIND, rival);
-    settle();
-    updater_pass(server.updater);
-    ck_assert_uint_eq(server.call_count, rivals[_i].calls);
-}
-END_TEST
-
 static const char *const evicting_modes[] = {"Recreate", "InPlaceOrRecreate", "Off", "Initial"};
 
 /* minReplicas 3, two replicas, one of them boosted: four evictions in three passes once. */
@@ -620,8 +591,6 @@ int main(void)
     Suite *suite = suite_create("updater_pass");
     TCase *tc = tcase_create("pass");
 
-    tcase_add_loop_test(tc, pods_of_a_stronger_vpa_of_mode_initial_are_left_alone, 0,
-                        VPA_COUNT(rivals));
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, a_clock_that_is_ahead_makes_no_pod_old);
     tcase_add_test(tc, requests_overlap_within_the_budget);
