@@ -25,7 +25,7 @@ def status_of(cluster, pod):
     """The code, and the status of the query or the whole metav1.Status."""
     body = json.dumps({**KIND, "metadata": {"namespace": NAMESPACE}, "spec": {"pod": pod}})
     code, _, answer = cluster.addresses["recommender"].raw("POST", "/recommendedPodResources", body)
-    if code == 404 and answer.startswith(b"404"):
+    if (code == 404 and answer.startswith(b"404")) or (code == 503 and answer.startswith(b"not now")):
         return 503, {}  # the listener comes first, what it serves when the recommender is made
     answer = json.loads(answer)
     if code == 200:
