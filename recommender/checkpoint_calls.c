@@ -182,25 +182,53 @@ char *checkpoint_kept_name(const struct checkpoint_worker *worker)
 
 /* ---- the copy ---- */
 
-/* What the unreadable object says stays as it is written, whatever that is. */
-static void put_source(struct vpa_json_writer *w, struct vpa_slice text, const char *member)
-{
-    struct vpa_slice source = vpa_json_peek_source(text.ptr, text.len, member);
+/* A member of the unreadable object: it stays as it is written, whatever that is. What is no JSON
+ * cannot be sent but as a text. */
+struct source {
+    struct vpa_slice text;
+    bool is_json;
+};
 
-    if (!source.ptr)
-        return;
-    vpa_json_key(w, member);
-    vpa_json_put_raw(w, source.ptr, source.len);
+static struct source source_of(struct vpa_slice object, const char *member)
+{
+    struct source source = {.text = vpa_json_peek_source(object.ptr, object.len, member)};
+    vpa_auto_arena arena = {0};
+    const struct vpa_json *node;
+    struct vpa_error err;
+
+    source.is_json = source.text.ptr &&
+                     (vpa_json_parse(&arena, source.text.ptr, source.text.len, &node, &err) == 0 ||
+                      err.code == VPA_LIMIT); /* more than we read is JSON to the API server */
+    return source;
 }
 
-static void put_state(struct vpa_json_writer *w, struct vpa_slice text)
+static void put_as_text(struct vpa_json_writer *w, const char *annotation, struct source source)
 {
-    vpa_auto_arena arena = {0};
-    struct checkpoint_identity id = checkpoint_identity(&arena, NULL, text);
+    if (!source.text.ptr || source.is_json)
+        return;
+    vpa_auto_free char *text = vpa_xmalloc(source.text.len + 1);
+    for (size_t i = 0; i < source.text.len; i++)
+        text[i] = source.text.ptr[i] ? source.text.ptr[i] : '\xff'; /* which the writer replaces */
+    text[source.text.len] = '\0';
+    vpa_json_member_string(w, annotation, text);
+}
 
-    vpa_json_member_string_opt(
-        w, CHECKPOINT_STATE_ANNOTATION,
-        vpa_json_string(vpa_json_find(id.annotations, CHECKPOINT_STATE_ANNOTATION)));
+static void put_source(struct vpa_json_writer *w, const char *member, struct source source)
+{
+    if (!source.is_json)
+        return;
+    vpa_json_key(w, member);
+    vpa_json_put_raw(w, source.text.ptr, source.text.len);
+}
+
+/* The copy goes with the VPA that it names. */
+static void put_names(struct vpa_json_writer *w, const struct checkpoint_identity *id)
+{
+    vpa_json_key(w, "spec");
+    vpa_json_open_object(w);
+    vpa_json_member_string(w, "vpaObjectName", id->vpa);
+    vpa_json_member_string(w, "containerName", id->container);
+    vpa_json_close_object(w);
 }
 
 static bool is_readable_history(const struct recommender_config *config,
@@ -240,25 +268,39 @@ static bool is_readable(const struct checkpoint_worker *worker, const struct vpa
         worker->now);
 }
 
+#define ESCAPE_MAX 6 /* bytes that stand for one in a string */
+
 static int on_unreadable(struct checkpoint_worker *worker, struct vpa_slice text)
 {
-    vpa_auto_free char *name = checkpoint_kept_name(worker);
+    vpa_auto_arena arena = {0};
+    const struct checkpoint_identity id = checkpoint_identity(&arena, NULL, text);
+    struct source spec = source_of(text, "spec"), status = source_of(text, "status");
     struct vpa_json_writer w;
     char since[VPA_TIME_TEXT_MAX];
 
+    if (!vpa_str_eq(id.name, checkpoint_job_of(worker)->entry->unreadable))
+        return 0;
+    vpa_auto_free char *name = checkpoint_kept_name(worker);
     vpa_time_format(worker->now, since);
     vpa_buf_release(&worker->copy);
-    vpa_buf_init(&worker->copy, text.len * 2 + 4096);
+    vpa_buf_init(&worker->copy, text.len * ESCAPE_MAX + 4096);
     vpa_json_writer_init(&w, &worker->copy);
     put_head(&w, name);
     vpa_json_key(&w, "annotations");
     vpa_json_open_object(&w);
     vpa_json_member_string(&w, CHECKPOINT_UNREADABLE_ANNOTATION, since);
-    put_state(&w, text);
+    vpa_json_member_string_opt(
+        &w, CHECKPOINT_STATE_ANNOTATION,
+        vpa_json_string(vpa_json_find(id.annotations, CHECKPOINT_STATE_ANNOTATION)));
+    put_as_text(&w, CHECKPOINT_UNREADABLE_SPEC_ANNOTATION, spec);
+    put_as_text(&w, CHECKPOINT_UNREADABLE_STATUS_ANNOTATION, status);
     vpa_json_close_object(&w);
     vpa_json_close_object(&w);
-    put_source(&w, text, "spec");
-    put_source(&w, text, "status");
+    if (spec.is_json)
+        put_source(&w, "spec", spec);
+    else
+        put_names(&w, &id);
+    put_source(&w, "status", status);
     vpa_json_close_object(&w);
     return 0;
 }

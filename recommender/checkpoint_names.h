@@ -21,6 +21,9 @@
 #define CHECKPOINT_UNREADABLE_SUFFIX "-unreadable"
 /* On such an object: when it was kept, RFC 3339. Objects with it are never loaded. */
 #define CHECKPOINT_UNREADABLE_ANNOTATION "vpa.autoscaling.k8s.io/unreadable-since"
+/* And these, as a text, where they are no JSON and can be no member. */
+#define CHECKPOINT_UNREADABLE_SPEC_ANNOTATION "vpa.autoscaling.k8s.io/unreadable-spec"
+#define CHECKPOINT_UNREADABLE_STATUS_ANNOTATION "vpa.autoscaling.k8s.io/unreadable-status"
 
 struct checkpoint_entry { /* of one (VPA, container) */
     char *key;            /* namespace, VPA, container; see checkpoint_entry_container */

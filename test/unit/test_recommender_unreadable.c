@@ -173,10 +173,16 @@ END_TEST
 /* Whoever may write checkpoints can nest what the schema lets through deeper than it is read: the
  * API server takes ten thousand levels. */
 #define NESTED_LEVELS 1500
-static const char *nested_of; /* the VPA that it names */
-static char *copied;          /* what was sent to be kept */
+static const char *nested_of;   /* the VPA that it names */
+static struct vpa_slice listed; /* what the server has */
+static char *copied;            /* what was sent to be kept */
 
-static const char *nested_list(void)
+static struct vpa_slice in_arena(const struct vpa_buf *text)
+{
+    return (struct vpa_slice){vpa_arena_strndup(&arena, text->data, text->len), text->len};
+}
+
+static struct vpa_slice nested_list(void)
 {
     vpa_auto_buf text = {0};
 
@@ -193,15 +199,15 @@ static const char *nested_list(void)
     for (int i = 0; i < NESTED_LEVELS; i++)
         vpa_buf_putc(&text, '}');
     vpa_buf_puts(&text, "}}}]}");
-    return vpa_arena_strdup(&arena, vpa_buf_text(&text));
+    return in_arena(&text);
 }
 
-static bool serve_nested(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+static bool serve_listed(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
     if (!vpa_str_ends_with(q->path, "checkpoints"))
         return false;
     if (strcmp(q->method, "GET") == 0) {
-        vpa_memory_reply_json(r, 200, nested_list());
+        vpa_memory_reply_bytes(r, 200, "application/json", listed.ptr, listed.len);
         return true;
     }
     copied = vpa_arena_strdup(&arena, q->body);
@@ -215,7 +221,8 @@ START_TEST(a_checkpoint_that_is_nested_too_deeply_stops_nobody)
     copied = NULL;
     nested_of = "web";
     change(UNREADABLE_CHECKPOINT);
-    hook = serve_nested;
+    listed = nested_list();
+    hook = serve_listed;
     capture_log(0);
     start(NULL);
     ck_assert_uint_eq(logged("Cannot list VPA checkpoints"), 0);
@@ -236,13 +243,103 @@ START_TEST(a_checkpoint_that_is_nested_too_deeply_goes_with_its_vpa)
     size_t deleted = 0;
 
     nested_of = "gone";
-    hook = serve_nested;
+    listed = nested_list();
+    hook = serve_listed;
     start("--checkpoints-gc-interval=90s");
     for (int i = 0; i < 2; i++) {
         pass(USAGE("100m", "100Mi"));
         deleted += count_writes("DELETE", "/web-app");
     }
     ck_assert_uint_eq(deleted, 1);
+}
+END_TEST
+
+static const struct vpa_json *copy(void)
+{
+    const struct vpa_json *root;
+    struct vpa_error err;
+
+    ck_assert_ptr_nonnull(copied);
+    ck_assert_msg(vpa_json_parse(&arena, copied, strlen(copied), &root, &err) == 0, "%s", err.text);
+    return root;
+}
+
+/* What no API server writes, but a proxy between may. It is kept as a text, for what is no JSON
+ * cannot be sent. */
+static const struct {
+    const char *status;
+    size_t len;
+    const char *kept;
+} no_json[] = {
+#define NO_JSON(status, kept)                                                                      \
+    {                                                                                              \
+        status, sizeof(status) - 1, kept                                                           \
+    }
+    NO_JSON("{\"version\":\"v3\x01\"}", "{\"version\":\"v3\x01\"}"),
+    NO_JSON("{\"version\":\"v3\0\",\"a\":1}", "{\"version\":\"v3\xef\xbf\xbd\",\"a\":1}"),
+    NO_JSON("{\"totalSamplesCount\":01}", "{\"totalSamplesCount\":01}"),
+    NO_JSON("tru", "tru"),
+#undef NO_JSON
+};
+
+#define ANOTHER                                                                                    \
+    "{\"metadata\":{\"name\":\"web-old\",\"namespace\":\"shop\"},\"spec\":{\"vpaObjectName\":"     \
+    "\"web\","                                                                                     \
+    "\"containerName\":\"old\"},\"status\":{\"version\":\"v9\"}}"
+#define OF_NO_JSON                                                                                 \
+    "{\"metadata\":{\"resourceVersion\":\"7\"},\"items\":[{\"metadata\":{\"name\":\"web-app\","    \
+    "\"namespace\":\"shop\"},\"spec\":{\"vpaObjectName\":\"web\",\"containerName\":\"app\"},"      \
+    "\"status\":"
+
+START_TEST(a_checkpoint_that_is_no_json_is_kept_as_a_text)
+{
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, 1 << 16);
+    vpa_buf_puts(&text, OF_NO_JSON);
+    vpa_buf_append(&text, no_json[_i].status, no_json[_i].len);
+    vpa_buf_puts(&text, "}," ANOTHER "]}"); /* a server that does not select by name */
+    listed = in_arena(&text);
+    copied = NULL;
+    change(UNREADABLE_CHECKPOINT);
+    hook = serve_listed;
+    start(NULL);
+    pass(USAGE("100m", "100Mi"));
+    const struct vpa_json *kept = copy();
+    ck_assert_str_eq(fake_text_at(kept, "metadata.name"), "web-app-unreadable");
+    ck_assert_str_eq(fake_text_at(kept, "spec.containerName"), "app");
+    ck_assert_ptr_null(vpa_json_at(kept, "status"));
+    ck_assert_str_eq(vpa_json_string(vpa_json_find(vpa_json_at(kept, "metadata.annotations"),
+                                                   "vpa.autoscaling.k8s.io/unreadable-status")),
+                     no_json[_i].kept);
+    ck_assert_str_eq(
+        fake_text_at(stored("VerticalPodAutoscalerCheckpoint", "web-app"), "status.version"), "v3");
+}
+END_TEST
+
+/* The copy goes with its VPA, whose name is all that can be read of what names it. */
+START_TEST(a_copy_names_its_vpa_whatever_else_is_said_there)
+{
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, 1 << 16);
+    vpa_buf_puts(&text,
+                 "{\"metadata\":{\"resourceVersion\":\"7\"},\"items\":[{\"metadata\":{\"name\":"
+                 "\"web-app\",\"namespace\":\"shop\"},\"spec\":{\"vpaObjectName\":\"web\","
+                 "\"containerName\":\"app\",\"odd\":\"\x02\"},\"status\":{\"precious\":true}}]}");
+    listed = in_arena(&text);
+    copied = NULL;
+    change(UNREADABLE_CHECKPOINT);
+    hook = serve_listed;
+    start(NULL);
+    pass(USAGE("100m", "100Mi"));
+    const struct vpa_json *kept = copy();
+    ck_assert_str_eq(fake_text_at(kept, "spec.vpaObjectName"), "web");
+    ck_assert_str_eq(fake_text_at(kept, "spec.containerName"), "app");
+    ck_assert_ptr_nonnull(vpa_json_at(kept, "status.precious"));
+    ck_assert_str_eq(vpa_json_string(vpa_json_find(vpa_json_at(kept, "metadata.annotations"),
+                                                   "vpa.autoscaling.k8s.io/unreadable-spec")),
+                     "{\"vpaObjectName\":\"web\",\"containerName\":\"app\",\"odd\":\"\x02\"}");
 }
 END_TEST
 
@@ -307,6 +404,9 @@ int main(void)
     tcase_add_test(tcase, overwrites_what_nobody_can_keep);
     tcase_add_test(tcase, a_checkpoint_that_is_nested_too_deeply_stops_nobody);
     tcase_add_test(tcase, a_checkpoint_that_is_nested_too_deeply_goes_with_its_vpa);
+    tcase_add_loop_test(tcase, a_checkpoint_that_is_no_json_is_kept_as_a_text, 0,
+                        (int)VPA_COUNT(no_json));
+    tcase_add_test(tcase, a_copy_names_its_vpa_whatever_else_is_said_there);
     tcase_add_test(tcase, what_cannot_be_read_takes_no_room);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
