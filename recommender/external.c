@@ -3,12 +3,13 @@
  *
  * The labels of a query are the VPA's selector plus pod=<name>. The values of one pod are put
  * together by the metric label that names the container; a resource whose metric is not configured
- * counts as 0, as upstream has it. Samples are kept until all are there. A query that fails is that
- * of its namespace, of which no more is asked in this pass: selectors are their owners', and one
- * that the server cannot use takes nothing from others. When nobody's query succeeds the reading
- * has failed, and so it ends when failures have taken as long as a reading may. A pod whose name is
- * too long for a label value, or whose query is too long for a request, cannot be asked for at all:
- * it goes without usage, the others do not suffer (U18).
+ * counts as 0, as upstream has it. Samples are kept until all are there. A query that fails is
+ * that of its namespace, of which no more is asked in this pass: selectors are their owners', and
+ * one that the server cannot use takes nothing from others. When nobody's query succeeds the
+ * reading has failed, and so it ends when failures have taken as long as a reading may: namespaces
+ * that failed in the last hour are asked behind all others, those first that did so longest ago. A
+ * pod whose name is too long for a label value, or whose query is too long for a request, cannot
+ * be asked for at all: it goes without usage, the others do not suffer (U18).
  */
 #include "external.h"
 
@@ -23,6 +24,7 @@
 #define EXTERNAL_GROUP_VERSION "external.metrics.k8s.io/v1beta1"
 #define LABEL_VALUE_MAX 63
 #define LOST_MAX (2 * VPA_MINUTE)
+#define FAILING_FOR VPA_HOUR
 
 struct sample_list { /* samples and their texts live in the arena */
     struct vpa_arena arena;
@@ -202,21 +204,92 @@ static bool take_vpa(const struct usage_options *o, struct vpa_autoscaler *v,
     return good;
 }
 
+/* ---- who is asked first ---- */
+
+struct failing {   /* in memory->failing, under its name */
+    int64_t since; /* monotonic, the last time */
+    char ns[];
+};
+
+static void note_failing(struct usage_memory *memory, const char *ns, int64_t now)
+{
+    struct failing *failing = vpa_table_find(&memory->failing, ns);
+
+    if (!failing) {
+        size_t size = strlen(ns) + 1;
+
+        failing = vpa_xmalloc(sizeof(*failing) + size);
+        memcpy(failing->ns, ns, size);
+        vpa_table_put(&memory->failing, failing->ns, failing);
+    }
+    failing->since = now;
+}
+
+static void forget_failing(struct usage_memory *memory, int64_t now)
+{
+    void *value;
+
+    for (size_t i = 0; vpa_table_next(&memory->failing, &i, NULL, &value);) {
+        struct failing *failing = value;
+
+        if (now - failing->since < FAILING_FOR)
+            continue;
+        vpa_table_remove(&memory->failing, failing->ns);
+        free(failing);
+    }
+}
+
+struct turn {
+    struct vpa_autoscaler *v;
+    int64_t failed; /* its namespace, monotonic; INT64_MIN: not in the last hour */
+};
+
+static int compare_turns(const void *a, const void *b)
+{
+    const struct turn *x = a, *y = b;
+    size_t left = vpa_autoscaler_place(x->v), right = vpa_autoscaler_place(y->v);
+
+    if (x->failed != y->failed)
+        return x->failed < y->failed ? -1 : 1;
+    return (left > right) - (left < right);
+}
+
+/* VPAs of a namespace follow each other; heap array. */
+static struct turn *list_turns(const struct usage_options *o, size_t *count)
+{
+    struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(o->cluster, count);
+    struct turn *turns = vpa_xreallocarray(NULL, *count + 1, sizeof(*turns));
+
+    forget_failing(o->memory, vpa_loop_monotonic(vpa_kube_client_loop(o->client)));
+    for (size_t i = 0; i < *count; i++) {
+        const struct failing *failing =
+            vpa_table_find(&o->memory->failing, vpa_autoscaler_ns(vpas[i]));
+
+        turns[i] = (struct turn){vpas[i], failing ? failing->since : INT64_MIN};
+    }
+    qsort(turns, *count, sizeof(*turns), compare_turns);
+    return turns;
+}
+
 /* -1: nobody was answered. */
 static int read_all(const struct usage_options *o, struct sample_list *list, struct vpa_error *err)
 {
     struct vpa_loop *loop = vpa_kube_client_loop(o->client);
     const char *failed = NULL;
     size_t count;
-    struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(o->cluster, &count);
+    vpa_auto_free struct turn *turns = list_turns(o, &count);
 
-    for (size_t i = 0; i < count; i++) { /* by namespace */
-        const char *ns = vpa_autoscaler_ns(vpas[i]);
+    for (size_t i = 0; i < count; i++) {
+        const char *ns = vpa_autoscaler_ns(turns[i].v);
 
         if (failed && strcmp(failed, ns) == 0)
             continue;
-        failed = take_vpa(o, vpas[i], list) ? NULL : ns;
-        if (failed && (vpa_loop_is_stopping(loop) || list->lost > LOST_MAX))
+        failed = take_vpa(o, turns[i].v, list) ? NULL : ns;
+        if (failed && vpa_loop_is_stopping(loop))
+            break;
+        if (failed)
+            note_failing(o->memory, ns, vpa_loop_monotonic(loop));
+        if (failed && list->lost > LOST_MAX)
             break;
     }
     if (list->failures.count == 0 || (list->answered > 0 && !vpa_loop_is_stopping(loop)))

@@ -212,6 +212,7 @@ void recommender_free(struct recommender *r)
     refill_free(r->refill);
     algorithms_free(r->algorithms);
     measures_free(r->measures);
+    usage_memory_release(&r->usage_memory);
     vpa_aggregation_release(&r->aggregation);
     free(r);
 }

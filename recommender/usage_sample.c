@@ -1,5 +1,7 @@
 #include "usage_sample.h"
 
+#include <stdlib.h>
+
 #include "vpa/base/log.h"
 
 static void report(const struct usage_sample *s, enum vpa_kind kind, const struct vpa_error *err)
@@ -7,6 +9,15 @@ static void report(const struct usage_sample *s, enum vpa_kind kind, const struc
     VPA_V(3, "Error adding metric sample", VPA_KV("namespace", s->ns), VPA_KV("pod", s->pod),
           VPA_KV("container", s->container), VPA_KV("resource", vpa_kind_name(kind)),
           VPA_KERR(err));
+}
+
+void usage_memory_release(struct usage_memory *memory)
+{
+    void *failing;
+
+    for (size_t i = 0; vpa_table_next(&memory->failing, &i, NULL, &failing);)
+        free(failing);
+    vpa_table_release(&memory->failing);
 }
 
 vpa_time usage_time(vpa_time dated, vpa_time now)

@@ -5,13 +5,17 @@
 #include "config.h"
 #include "failures.h"
 
+#include "vpa/base/table.h"
 #include "vpa/kube/client.h"
 #include "vpa/model/cluster.h"
 
-struct usage_memory {        /* from pass to pass; zeroed at first */
-    size_t unaskable;        /* pods that cannot be asked for, in the last reading */
-    struct failures unknown; /* containers, of the reading under way */
+struct usage_memory {         /* from pass to pass; zeroed at first */
+    size_t unaskable;         /* pods that cannot be asked for, in the last reading */
+    struct failures unknown;  /* containers, of the reading under way */
+    struct vpa_table failing; /* namespaces whose external metrics failed in the last hour */
 };
+void usage_memory_release(struct usage_memory *memory);
+
 struct usage_options { /* all borrowed */
     struct vpa_kube_client *client;
     const struct recommender_config *config;

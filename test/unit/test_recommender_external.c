@@ -28,6 +28,8 @@ static struct {
     char selectors[8][128]; /* of the queries, in order */
     bool zoo;               /* that namespace has usage too */
     int fails_at;           /* the query that is refused; -1: none */
+    bool frozen;            /* namespaces that begin with "slow" get no answer */
+    char asked[16];         /* the last letter of each namespace that was asked */
     const char *many;       /* instead of the answer for either metric; NULL: none */
 } server;
 
@@ -54,9 +56,13 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
 
     (void)ctx;
     ck_assert_int_lt(server.queries, 8);
+    const char *ns = strstr(q->path, "/namespaces/") + strlen("/namespaces/");
+    server.asked[server.queries] = ns[strcspn(ns, "/") - 1];
     snprintf(server.selectors[server.queries], sizeof(server.selectors[0]), "%s", selector);
     if (server.queries++ == server.fails_at)
         vpa_memory_reply_status(r, 403, NULL, "no");
+    else if (server.frozen && strstr(q->path, "/namespaces/slow-"))
+        vpa_memory_reply_delay(r, VPA_HOUR);
     else if (strstr(q->path, "/namespaces/odd/"))
         vpa_memory_reply_status(r, 400, NULL, "bad_data: unexpected character");
     else if (server.many)
@@ -97,6 +103,7 @@ static void setup(void)
 static void teardown(void)
 {
     stop_client();
+    usage_memory_release(&memory);
     vpa_cluster_free(cluster);
     vpa_aggregation_release(&aggregation);
     vpa_arena_release(&arena);
@@ -209,6 +216,36 @@ START_TEST(a_refused_selector_is_one_namespace)
 }
 END_TEST
 
+static const char *asked(void)
+{
+    server.queries = 0;
+    memset(server.asked, 0, sizeof(server.asked));
+    (void)collect();
+    return server.asked;
+}
+
+/* Whoever freezes the adapter with namespaces of its own, the first by name, keeps the others
+ * waiting once: then those are asked first. And of the frozen ones each has its turn. */
+START_TEST(frozen_namespaces_are_asked_last)
+{
+    static const char *const slow[] = {"slow-1", "slow-2", "slow-3", "slow-4"};
+
+    for (size_t i = 0; i < VPA_COUNT(slow); i++)
+        put_elsewhere(slow[i], "p1");
+    put_elsewhere("zoo", "p1");
+    server.zoo = true;
+    server.frozen = true;
+    ck_assert_str_eq(asked(), "123"); /* a minute each */
+    ck_assert_int_eq(heard.count, 0);
+    ck_assert_str_eq(asked(), "4oo12");
+    ck_assert_int_eq(heard.count, 2);
+    ck_assert_str_eq(asked(), "oo341");
+    vpa_loop_pump(loop, 61 * VPA_MINUTE);
+    ck_assert_str_eq(asked(), "123");
+    server.frozen = false;
+}
+END_TEST
+
 /* What was read of a pod before its other metric was refused is half of it, and is not taken. */
 START_TEST(half_a_pod_is_none)
 {
@@ -312,6 +349,7 @@ int main(void)
     tcase_add_test(c, a_metric_without_a_name_is_nothing);
     tcase_add_test(c, a_failure_ends_the_reading_of_a_namespace);
     tcase_add_loop_test(c, a_refused_selector_is_one_namespace, 0, 2);
+    tcase_add_test(c, frozen_namespaces_are_asked_last);
     tcase_add_test(c, half_a_pod_is_none);
     tcase_add_test(c, an_unusable_name_is_one_pod);
     tcase_add_test(c, a_selector_that_is_too_long_is_one_vpa);
