@@ -73,8 +73,60 @@ struct loading {
     vpa_time now;
     bool again; /* checkpoints_load_again */
     size_t loaded;
-    size_t intervals; /* that go on */
+    size_t intervals;        /* that go on */
+    struct vpa_table others; /* pair to struct others */
+    size_t surplus;
+    char *first_surplus; /* its name */
 };
+
+/* Objects of a container that are not called as its checkpoint is. */
+struct others {
+    unsigned count;
+    char pair[];
+};
+
+/* To load a history costs as much as the VPA has pods, and somebody can store any number of objects
+ * that tell of one container. There is a second one where a name was taken, or a backup was
+ * restored under another name. */
+#define OTHERS_MAX 16
+
+static bool is_surplus(struct loading *l, const struct checkpoint_identity *id)
+{
+    vpa_auto_free char *plain = vpa_xjoin(id->vpa, '-', id->container);
+    vpa_auto_free char *pair = vpa_xprintf("%s/%s/%s", id->ns, id->vpa, id->container);
+    struct others *others;
+
+    if (strcmp(id->name, plain) == 0)
+        return false;
+    others = vpa_table_find(&l->others, pair);
+    if (!others) {
+        others = vpa_xcalloc(1, sizeof(*others) + strlen(pair) + 1);
+        memcpy(others->pair, pair, strlen(pair) + 1);
+        vpa_table_put(&l->others, others->pair, others);
+    }
+    if (others->count < OTHERS_MAX) {
+        others->count++;
+        return false;
+    }
+    if (l->surplus++ == 0)
+        l->first_surplus = vpa_xjoin(id->ns, '/', id->name);
+    return true;
+}
+
+static void loading_end(struct loading *l)
+{
+    void *others;
+
+    if (l->surplus > 0)
+        VPA_ERROR("Not loaded: checkpoints of containers that have many under other names",
+                  VPA_KV("most", (int64_t)OTHERS_MAX), VPA_KV("count", (int64_t)l->surplus),
+                  VPA_KV("first", l->first_surplus));
+    free(l->first_surplus);
+    for (size_t i = 0; vpa_table_next(&l->others, &i, NULL, &others);)
+        free(others);
+    vpa_table_release(&l->others);
+    vpa_arena_release(&l->arena);
+}
 
 /* Of an algorithm other than VPA's own. */
 static int load_state(struct loading *l, const struct checkpoint_identity *id,
@@ -259,7 +311,7 @@ static void on_stored(void *ctx, const struct vpa_json *item, struct vpa_slice t
         VPA_V(3, "Checkpoint without VPA", VPA_KV("checkpoint", id.name));
     /* One that a backup has left without a status has nothing to load, and nothing to keep. */
     bool is_empty = item && vpa_json_is_null(vpa_json_find(item, "status"));
-    if (v && !is_empty && is_to_be_loaded(l, &id, item, v) &&
+    if (v && !is_empty && !is_surplus(l, &id) && is_to_be_loaded(l, &id, item, v) &&
         load_stored(l, &id, item, text, v, &err) < 0)
         keep_unreadable(c, &id, &err);
     vpa_arena_clear(&l->arena);
@@ -282,7 +334,7 @@ static int load_from(struct checkpoints *c, const char *ns, bool again, struct v
                                        .timeout = CHECKPOINT_LIST_TIMEOUT,
                                        .with_unreadable = true};
     int result = vpa_list_each(c->options.reader, &request, on_stored, &loading, err);
-    vpa_arena_release(&loading.arena);
+    loading_end(&loading);
     if (result < 0)
         return -1;
     for (size_t i = 0; i < count && !again; i++)

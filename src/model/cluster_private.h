@@ -157,7 +157,9 @@ struct vpa_cluster {
     size_t former_count;      /* in all */
     struct vpa_lookups oom_lookups;
     vpa_time last_collection;
-    struct vpa_name_index *name_index; /* of the VPA that was asked last; NULL: none is valid */
+    struct vpa_table name_indexes;     /* key of a VPA with many containers to its vpa_name_index */
+    size_t named_count;                /* containers and aggregates in these */
+    struct vpa_name_index *last_names; /* of the VPA that was asked last; NULL: none is valid */
 };
 
 /* ---- cluster_groups.c ---- */
@@ -223,8 +225,9 @@ struct vpa_named {
     size_t container_count, container_capacity;
 };
 
-/* Never NULL. Valid until pods, aggregates or links change. All names of the VPA are listed at the
- * first question, which takes as long as a walk through its pods; then each takes a look-up. */
+/* Never NULL. Valid until pods, aggregates or links change, or another VPA is asked about. All
+ * names of the VPA are listed at the first question, which takes as long as a walk through its
+ * pods; then each takes a look-up, also when VPAs are asked in turns. */
 const struct vpa_named *vpa_autoscaler_named(const struct vpa_autoscaler *v, const char *container);
 /* First thing of whatever changes the containers of a group's pods, its aggregates or its links. */
 void vpa_cluster_forget_names(struct vpa_cluster *c);

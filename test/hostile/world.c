@@ -5,11 +5,14 @@
 
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
+#include "vpa/base/time.h"
 
 /* All texts together: sixteen objects of the largest size that etcd takes. */
 #define TEXT_MAX ((size_t)64 << 20)
 
 #define OWN_NAMES 20
+
+#define CHECKPOINTS_FROM 1772359200 /* 2026-03-01T10:00:00Z, a second after the other */
 
 /* What an object has beyond the usual; texts with ' for ". NULL: nothing. */
 struct shape {
@@ -19,6 +22,7 @@ struct shape {
     size_t checkpoints, states;
     bool own_labels;   /* each pod has a label of its own */
     bool own_names;    /* each pod has containers of its own */
+    bool other_names;  /* the checkpoints are all of one container */
     bool own_targets;  /* each VPA has a ReplicaSet of its own */
     bool selecting;    /* VPAs select pods themselves */
     bool elsewhere;    /* all VPAs but the first are in another namespace, with targets there; the
@@ -303,6 +307,20 @@ static void checkpoints_and_label_sets(struct shape *s, size_t n)
     s->own_labels = true;
 }
 
+/* By their names those of the one and the other VPA follow each other. */
+static void checkpoints_in_turns(struct shape *s, size_t n)
+{
+    checkpoints_and_pods(s, n);
+    s->vpas = 2;
+}
+
+/* Under other names, each newer than the one before. */
+static void checkpoints_of_one_container(struct shape *s, size_t n)
+{
+    checkpoints_and_pods(s, n);
+    s->other_names = true;
+}
+
 static void many_vpas(struct shape *s, size_t n)
 {
     s->vpas = n;
@@ -416,6 +434,8 @@ static const struct {
     {"stored-states", true, stored_states},
     {"checkpoints-and-pods", true, checkpoints_and_pods},
     {"checkpoints-and-label-sets", true, checkpoints_and_label_sets},
+    {"checkpoints-in-turns", true, checkpoints_in_turns},
+    {"checkpoints-of-one-container", true, checkpoints_of_one_container},
     {"vpas", true, many_vpas},
     {"vpas-on-one-target", true, many_vpas_on_one_target},
     {"vpas-selecting", true, many_selecting_vpas},
@@ -541,18 +561,24 @@ static void put_limit_range(struct world *w, const struct shape *s, size_t i, st
     end_object(w, out, begin);
 }
 
-static void put_checkpoint(size_t i, struct vpa_buf *out)
+static void put_checkpoint(const struct shape *s, size_t i, struct vpa_buf *out)
 {
+    size_t vpa = i % s->vpas, container = s->other_names ? 0 : i;
+    vpa_auto_free char *name =
+        s->other_names ? vpa_xprintf("o%zu", i) : vpa_xprintf("v%zu-c%zu", vpa, container);
+    char updated[VPA_TIME_TEXT_MAX];
+
+    vpa_time_format(vpa_time_from_unix(CHECKPOINTS_FROM + (int64_t)i, 0), updated);
     vpa_buf_printf(
         out,
-        "%s{'metadata':{'name':'v0-c%zu','namespace':'n'},'spec':{'vpaObjectName':'v0',"
-        "'containerName':'c%zu'},'status':{'version':'v3','lastUpdateTime':"
-        "'2026-03-01T11:00:00Z','firstSampleStart':'2026-02-01T00:00:00Z','lastSampleStart':"
+        "%s{'metadata':{'name':'%s','namespace':'n'},'spec':{'vpaObjectName':'v%zu',"
+        "'containerName':'c%zu'},'status':{'version':'v3','lastUpdateTime':'%s',"
+        "'firstSampleStart':'2026-02-01T00:00:00Z','lastSampleStart':"
         "'2026-03-01T11:00:00Z','totalSamplesCount':9,'cpuHistogram':{'referenceTimestamp':"
         "'2026-03-01T00:00:00Z','bucketWeights':{'1':10000},'totalWeight':1},'memoryHistogram':{"
         "'referenceTimestamp':'2026-03-01T00:00:00Z','bucketWeights':{'1':10000},"
         "'totalWeight':1}}}",
-        i ? "," : "", i, i);
+        i ? "," : "", name, vpa, container, updated);
 }
 
 /* The last container first, so that each comes before all that are known. */
@@ -615,7 +641,7 @@ static void build(struct world *w, const struct shape *s)
     for (size_t i = 0; i < s->limit_ranges; i++)
         put_limit_range(w, s, i, &w->limit_ranges);
     for (size_t i = 0; i < s->checkpoints; i++)
-        put_checkpoint(i, &w->checkpoints);
+        put_checkpoint(s, i, &w->checkpoints);
     for (size_t i = 0; i < s->states; i++)
         put_state(i, s->states, &w->checkpoints);
 

@@ -160,3 +160,19 @@ int64_t target_cpu(void)
 
     return vpa_quantity_milli_value(&q);
 }
+
+void put_checkpoint_named(const char *name, const char *annotations, const char *last, int bucket)
+{
+    change(vpa_arena_printf(
+        &arena,
+        APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"
+              "\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"%s\",%s"
+              "\"namespace\":\"shop\"},\"spec\":{\"vpaObjectName\":\"web\",\"containerName\":"
+              "\"app\"},\"status\":{\"lastUpdateTime\":\"%s\",\"version\":\"v3\","
+              "\"cpuHistogram\":{\"referenceTimestamp\":\"2026-01-15T00:00:00Z\","
+              "\"bucketWeights\":{\"%d\":10000},\"totalWeight\":8.6},\"memoryHistogram\":{"
+              "\"referenceTimestamp\":\"2026-01-16T00:00:00Z\",\"bucketWeights\":{\"30\":10000},"
+              "\"totalWeight\":1},\"firstSampleStart\":\"2026-01-10T11:00:00Z\","
+              "\"lastSampleStart\":\"%s\",\"totalSamplesCount\":62}}"),
+        name, annotations, last, bucket, last));
+}

@@ -76,6 +76,9 @@ void construct(const char *flag);
 void start(const char *flag);
 /* A pass a minute later, with that usage. */
 void pass(const char *step);
+/* A checkpoint of shop/web, app, under that name: 62 samples, all in that bucket (49: two cores),
+ * until `last`; annotations: a member of the metadata with its comma, or "". */
+void put_checkpoint_named(const char *name, const char *annotations, const char *last, int bucket);
 size_t count_writes(const char *method, const char *path_end);
 const struct vpa_json *stored(const char *kind, const char *name);
 /* The stored target of "cpu" or "memory". */

@@ -8,8 +8,8 @@
 #include "vpa/base/str.h"
 
 #define VPAS 3
-#define PODS 6
-#define NAMES 4
+#define PODS 12
+#define NAMES 31 /* so that some VPAs have more than is worth keeping, and some less */
 #define LABELS 3
 #define STEPS 4000
 

@@ -257,21 +257,11 @@ END_TEST
     "{\"delete\":{\"apiVersion\":\"" version "\",\"kind\":\"" kind                                 \
     "\",\"namespace\":\"shop\",\"name\":\"" name "\"}}"
 
-/* 62 samples of two cores until a minute before the start, or of when `last` says. */
+#define TWO_CORES 49
+/* Until a minute before the start, or of when `last` says. */
 static void put_history(const char *annotations, const char *last)
 {
-    change(vpa_arena_printf(
-        &arena,
-        APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"
-              "\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"web-app\",%s"
-              "\"namespace\":\"shop\"},\"spec\":{\"vpaObjectName\":\"web\",\"containerName\":"
-              "\"app\"},\"status\":{\"lastUpdateTime\":\"%s\",\"version\":\"v3\","
-              "\"cpuHistogram\":{\"referenceTimestamp\":\"2026-01-15T00:00:00Z\","
-              "\"bucketWeights\":{\"49\":10000},\"totalWeight\":8.6},\"memoryHistogram\":{"
-              "\"referenceTimestamp\":\"2026-01-16T00:00:00Z\",\"bucketWeights\":{\"30\":10000},"
-              "\"totalWeight\":1},\"firstSampleStart\":\"2026-01-10T11:00:00Z\","
-              "\"lastSampleStart\":\"%s\",\"totalSamplesCount\":62}}"),
-        annotations, last, last));
+    put_checkpoint_named("web-app", annotations, last, TWO_CORES);
 }
 #define UNTIL_NOW "2026-01-15T11:59:00Z"
 
