@@ -1,63 +1,13 @@
 /* Autopilot's two and plumb as algorithms: parameters choose, what is old is forgotten, replicas
- * are one history, stored states that cannot be are refused. */
+ * are one history. */
 #include <check.h>
 #include <math.h>
 
-#include "allocated.h"
-#include "model_fixture.h"
-#include "vpa/model/algorithm.h"
+#include "method_fixture.h"
 #include "vpa/model/argmin.h"
 #include "vpa/model/estimator.h"
 #include "vpa/model/plumb.h"
 #include "vpa/model/window_signal.h"
-
-static vpa_time t0;
-static struct vpa_error err;
-static struct vpa_arena arena;
-
-static void setup(void)
-{
-    t0 = at("2026-03-01T00:00:00Z");
-    err = (struct vpa_error){0};
-    vpa_arena_init(&arena, 0);
-}
-
-static void teardown(void)
-{
-    vpa_arena_release(&arena);
-}
-
-static struct vpa_method *method(const char *algorithm, const char *key, const char *value)
-{
-    struct vpa_parameters p;
-
-    vpa_parameters_init(&p, vpa_algorithm_find(algorithm));
-    if (key)
-        ck_assert_msg(vpa_parameters_set(&p, key, value, &err) == 0, "%s", err.text);
-    struct vpa_method *m = vpa_method_new(&p, &err);
-    ck_assert_msg(m != NULL, "%s", err.text);
-    vpa_parameters_release(&p);
-    return m;
-}
-
-static void add(struct vpa_knowledge *k, enum vpa_usage_type type, vpa_time t, vpa_amount amount)
-{
-    ck_assert(vpa_knowledge_add(k, &(struct vpa_usage){type, t, 1, amount}));
-}
-
-/* Ten days: 100 millicores and 512 MiB, for an hour of each day 2000 and 600. */
-static vpa_time live(struct vpa_knowledge *k)
-{
-    vpa_time t = t0;
-
-    for (int i = 0; i < 10 * 288; i++, t += 5 * VPA_MINUTE) {
-        bool spike = i % 288 < 12;
-        add(k, VPA_USAGE_CPU, t, spike ? 2000 : 100);
-        add(k, VPA_USAGE_MEMORY, t, (spike ? 600 : 512) * MI);
-        vpa_knowledge_age(k, t);
-    }
-    return t;
-}
 
 static const struct {
     const char *algorithm, *key, *value;
@@ -374,13 +324,8 @@ END_TEST
 /* The stored form but for the shares, which have seven digits. */
 static const char *without_pasts(const struct vpa_knowledge *k, vpa_time now)
 {
-    struct vpa_json_writer w;
-    vpa_auto_buf text = {0};
+    char *all = stored_text(k, now);
 
-    vpa_buf_init(&text, VPA_KNOWLEDGE_TEXT_MAX);
-    vpa_json_writer_init(&w, &text);
-    vpa_knowledge_save(k, now, &w);
-    char *all = vpa_arena_strdup(&arena, vpa_buf_text(&text));
     for (char *pasts; (pasts = strstr(all, "\"pasts\"")) != NULL;) {
         char *end = strstr(pasts, "\"picks\"");
         ck_assert_ptr_nonnull(end);
@@ -518,159 +463,6 @@ START_TEST(empty_buckets_take_no_room)
 }
 END_TEST
 
-#define PLUMB(STATE) "{\"algorithm\":\"plumb\",\"version\":1,\"samples\":1,\"state\":" STATE "}"
-#define PILOT(STATE) "{\"algorithm\":\"autopilot\",\"version\":1,\"samples\":1,\"state\":" STATE "}"
-#define ML(STATE) "{\"algorithm\":\"autopilot-ml\",\"version\":1,\"samples\":1,\"state\":" STATE "}"
-/* Of CPU: 28 models. */
-#define SEVEN(X) X "," X "," X "," X "," X "," X "," X
-#define MODELS SEVEN("1") "," SEVEN("1") "," SEVEN("1") "," SEVEN("1")
-#define KNOWN(CLOSED, PASTS, PICKS, COSTS, LIMITS, BEST)                                           \
-    ML("{\"cpu\":{\"closed\":" CLOSED ",\"lastWindow\":1772323200,\"first\":3,\"pasts\":[" PASTS   \
-       "],\"picks\":[" PICKS "],\"costs\":[" COSTS "],\"limits\":[" LIMITS "],\"best\":" BEST      \
-       ",\"limit\":4,\"held\":[[1772323200,0.5]]},\"window\":1772323500,\"born\":1772323200,"      \
-       "\"last\":1772323500}")
-#define PASTS4 "[1],[0.5,0.5],[0,1],[0.25,0.75]"
-#define PAST "{\"ref\":1772323200,\"first\":3,\"weights\":[1,2]}"
-static const struct {
-    const char *algorithm, *text, *says;
-} refused[] = {
-    {"plumb", PLUMB("{\"cpu\":{\"recent\":{\"ref\":99999999999,\"first\":1,\"weights\":[1]}}}"),
-     "cpu: recent: ref is no second of the past"},
-    {"plumb", PLUMB("{\"cpu\":{\"recent\":{\"ref\":5,\"first\":4000,\"weights\":[1]}}}"),
-     "cpu: recent: first is out of range"},
-    {"plumb", PLUMB("{\"cpu\":{\"recent\":{\"ref\":5,\"first\":285,\"weights\":[1,1,1,1]}}}"),
-     "there is no bucket"},
-    {"plumb", PLUMB("{\"cpu\":{\"recent\":{\"ref\":5,\"first\":1,\"weights\":[-1]}}}"),
-     "bucket 1 has an impossible weight"},
-    {"plumb", PLUMB("{\"cpu\":{\"recent\":{\"ref\":5,\"first\":1,\"weights\":[1e300]}}}"),
-     "bucket 1 has an impossible weight"},
-    {"plumb", PLUMB("{\"cpu\":{}}"), "cpu: a histogram is missing"},
-    {"plumb", PLUMB("{\"cpu\":{\"recent\":" PAST ",\"steady\":" PAST ",\"target\":-1}}"),
-     "target is out of range"},
-    {"plumb", PLUMB("{\"memory\":{\"peaks\":[[1]]}}"), "peaks: expected pairs"},
-    {"plumb", PLUMB("{\"memory\":{\"peaks\":[[1,\"x\"]]}}"), "peaks: expected pairs"},
-    {"plumb", PLUMB("{\"memory\":{\"peaks\":[[99999999999,1]]}}"), "peaks: expected pairs"},
-    {"plumb", PLUMB("{\"memory\":{\"days\":[[-1,1]]}}"), "days: expected pairs"},
-    {"plumb", PLUMB("{\"memory\":{\"kills\":\"many\"}}"), "kills is not a number"},
-    {"plumb", PLUMB("{\"last\":1.5}"), "last is no second of the past"},
-    {"autopilot", PILOT("{\"cpu\":{\"top\":[7]}}"), "cpu: top: expected pairs"},
-    {"autopilot", PILOT("{\"memory\":{\"average\":-1}}"), "memory: average is out of range"},
-    {"autopilot", PILOT("{\"window\":99999999999}"), "window is no second of the past"},
-    {"autopilot-ml", PILOT("{}"), "state of algorithm \"autopilot\", not of autopilot-ml"},
-    {"autopilot-ml", KNOWN("-1", PASTS4, "3,3,3,3", MODELS, MODELS, "0"), "cpu: closed: expected"},
-    {"autopilot-ml", KNOWN("0", PASTS4, "3,3,3,3", MODELS, MODELS, "0"), "a past without a window"},
-    {"autopilot-ml", KNOWN("1", "[1],[1],[1]", "3,3,3,3", MODELS, MODELS, "0"),
-     "pasts: expected 4"},
-    {"autopilot-ml", KNOWN("1", "[1],[1],[1],[0.5]", "3,3,3,3", MODELS, MODELS, "0"),
-     "pasts: the shares of one are 0.5 together"},
-    {"autopilot-ml", KNOWN("1", "[1],[1],[1],[]", "3,3,3,3", MODELS, MODELS, "0"),
-     "pasts: the shares of one are 0 together"},
-    {"autopilot-ml", KNOWN("1", "[2,-1],[1],[1],[1]", "3,3,3,3", MODELS, MODELS, "0"),
-     "pasts: bucket 3 has an impossible share"},
-    {"autopilot-ml", KNOWN("1", PASTS4, "3,3,3", MODELS, MODELS, "0"), "picks: expected 4"},
-    {"autopilot-ml", KNOWN("1", PASTS4, "3,3,3,5000", MODELS, MODELS, "0"),
-     "picks: expected whole"},
-    {"autopilot-ml", KNOWN("1", PASTS4, "3,3,3,3", "1", MODELS, "0"), "expected 28 of each"},
-    {"autopilot-ml", KNOWN("1", PASTS4, "3,3,3,3", MODELS, MODELS ",1", "0"),
-     "expected 28 of each"},
-    {"autopilot-ml",
-     KNOWN("1", PASTS4, "3,3,3,3", MODELS,
-           SEVEN("1") "," SEVEN("1") "," SEVEN("1") "," SEVEN("999"), "0"),
-     "limits: expected whole numbers from 0 to below 28"},
-    {"autopilot-ml",
-     KNOWN("1", PASTS4, "3,3,3,3", SEVEN("1") "," SEVEN("1") "," SEVEN("1") "," SEVEN("\"x\""),
-           MODELS, "0"),
-     "costs: expected numbers"},
-    {"autopilot-ml", KNOWN("1", PASTS4, "3,3,3,3", MODELS, MODELS, "28"),
-     "best: expected whole numbers from 0 to below 28"},
-    {"autopilot-ml", ML("{\"memory\":{\"open\":[7]}}"), "memory: open: expected pairs"},
-    {"autopilot-ml", ML("{\"memory\":{\"open\":[[400,1]]}}"), "open: expected whole numbers"},
-    {"autopilot-ml", ML("{\"memory\":{\"open\":[[4,1.5]]}}"), "open: expected whole numbers"},
-};
-START_TEST(states_that_cannot_be_are_refused)
-{
-    struct vpa_method *m = method(refused[_i].algorithm, NULL, NULL);
-    struct vpa_knowledge *k = vpa_knowledge_load(m, json(&arena, refused[_i].text), t0 + DAY, &err);
-
-    ck_assert_ptr_null(k);
-    ck_assert_int_eq(err.code, VPA_INVALID);
-    ck_assert_msg(strstr(err.text, refused[_i].says) != NULL, "%s", err.text);
-    vpa_method_unref(m);
-}
-END_TEST
-
-/* Strange, but possible: nothing breaks, and usage puts it right. */
-static const struct {
-    const char *algorithm, *text;
-} odd[] = {
-    {"plumb", PLUMB("{}")},
-    {"plumb", PLUMB("{\"memory\":{}}")},
-    {"plumb",
-     PLUMB("{\"cpu\":{\"recent\":" PAST ",\"steady\":" PAST ",\"born\":1772323200,\"window\":0}}")},
-    {"plumb", PLUMB("{\"memory\":{\"kills\":77,\"bump\":5,\"days\":[[5,1],[30,2]]}}")},
-    {"autopilot", PILOT("{}")},
-    {"autopilot", PILOT("{\"cpu\":{\"known\":true,\"openCount\":1e9},\"window\":300}")},
-    {"autopilot-ml", ML("{}")},
-    {"autopilot-ml", KNOWN("1e9", PASTS4, "0,282,3,3", MODELS, MODELS, "27")},
-    {"autopilot-ml", ML("{\"cpu\":{\"open\":[[1,999999],[2,999999],[2,1]]},\"window\":300}")},
-};
-START_TEST(odd_states_are_lived_with)
-{
-    struct vpa_method *m = method(odd[_i].algorithm, NULL, NULL);
-    struct vpa_knowledge *k = vpa_knowledge_load(m, json(&arena, odd[_i].text), t0, &err);
-    struct vpa_estimate e;
-
-    ck_assert_msg(k != NULL, "%s", err.text);
-    vpa_time now = live(k);
-    ck_assert(vpa_knowledge_estimate(k, &(struct vpa_question){now, 1}, &e));
-    ck_assert_int_le(e.bound[VPA_LOWER_BOUND].value[0], e.bound[VPA_TARGET].value[0]);
-    ck_assert_int_le(e.bound[VPA_TARGET].value[0], e.bound[VPA_UPPER_BOUND].value[0]);
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
-}
-END_TEST
-
-/* What no samples can have made has no more say than samples, and is outgrown as they are. */
-static const struct {
-    const char *algorithm, *key, *value, *text;
-} outgrown[] = {
-    {"autopilot", "class", "batch",
-     PILOT("{\"cpu\":{\"known\":true,\"openSum\":1e17,\"openCount\":1e9},\"window\":1772323200}")},
-    {"autopilot", "class", "batch",
-     PILOT("{\"cpu\":{\"known\":true,\"openSum\":1e17,\"openCount\":0},\"window\":1772323200}")},
-    {"autopilot", "class", "batch",
-     PILOT("{\"cpu\":{\"known\":true,\"openSum\":1e17,\"openPeak\":1,\"openCount\":1},\"window\":"
-           "1772323200}")},
-    {"autopilot", "class", "batch",
-     PILOT("{\"cpu\":{\"known\":true,\"openSum\":3,\"openPeak\":1,\"openCount\":4.5},\"window\":"
-           "1772323200}")},
-    {"autopilot", "class", "batch",
-     PILOT("{\"cpu\":{\"known\":true,\"average\":9,\"averageWeight\":1e18,\"averageWindow\":"
-           "1772323200},\"window\":1772323200}")},
-    {"autopilot", "cpu-half-life", "1h",
-     PILOT("{\"cpu\":{\"known\":true,\"histogram\":{\"ref\":1772323200,\"first\":190,\"weights\":["
-           "1e99]}},\"window\":1772323200}")},
-};
-START_TEST(what_cannot_be_is_outgrown)
-{
-    struct vpa_method *m = method(outgrown[_i].algorithm, outgrown[_i].key, outgrown[_i].value);
-    struct vpa_knowledge *k = vpa_knowledge_load(m, json(&arena, outgrown[_i].text), t0, &err);
-    struct vpa_knowledge *fresh = vpa_knowledge_new(m, t0);
-    struct vpa_estimate got, want;
-
-    ck_assert_msg(k != NULL, "%s", err.text);
-    vpa_time now = live(k);
-    live(fresh);
-    ck_assert(vpa_knowledge_estimate(k, &(struct vpa_question){now, 1}, &got));
-    ck_assert(vpa_knowledge_estimate(fresh, &(struct vpa_question){now, 1}, &want));
-    ck_assert_int_eq(got.bound[VPA_TARGET].value[VPA_KIND_CPU],
-                     want.bound[VPA_TARGET].value[VPA_KIND_CPU]);
-    vpa_knowledge_free(fresh);
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
-}
-END_TEST
-
 static vpa_amount after_windows(struct vpa_knowledge *k, vpa_time *t, int windows,
                                 vpa_amount millis)
 {
@@ -717,45 +509,13 @@ START_TEST(another_half_life_keeps_the_proportions)
 }
 END_TEST
 
-/* Whoever may store states makes the recommender use no more than some times as much. */
-static const struct {
-    const char *algorithm, *text;
-} small[] = {
-    {"plumb", PLUMB("{}")},
-    {"plumb", PLUMB("{\"cpu\":{\"recent\":" PAST ",\"steady\":" PAST ",\"born\":1772323200,"
-                    "\"window\":0}}")},
-    {"autopilot", PILOT("{}")},
-    {"autopilot-ml", ML("{}")},
-    {"autopilot-ml", ML("{\"cpu\":{\"open\":[[0,1],[284,1]]},\"memory\":{\"open\":[[0,1],[280,1]]},"
-                        "\"window\":300}")},
-    {"autopilot-ml", KNOWN("1", PASTS4, "3,3,3,3", MODELS, MODELS, "0")},
-};
-START_TEST(a_small_state_takes_little_room)
-{
-    struct vpa_method *m = method(small[_i].algorithm, NULL, NULL);
-    const struct vpa_json *stored = json(&arena, small[_i].text);
-    size_t before = allocated();
-    struct vpa_knowledge *k = vpa_knowledge_load(m, stored, t0 + DAY, &err);
-
-    ck_assert_msg(k != NULL, "%s", err.text);
-    ck_assert_uint_le(allocated() - before, 4096);
-    vpa_knowledge_age(k, t0 + DAY);
-    vpa_knowledge_age(k, t0 + DAY + VPA_HOUR);
-    ck_assert_uint_le(allocated() - before, 4096);
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("algorithm_windows");
     TCase *c = tcase_create("algorithm_windows");
 
     tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_loop_test(c, what_cannot_be_is_outgrown, 0, (int)VPA_COUNT(outgrown));
     tcase_add_loop_test(c, another_half_life_keeps_the_proportions, 0, (int)VPA_COUNT(other_lives));
-    tcase_add_loop_test(c, a_small_state_takes_little_room, 0, (int)VPA_COUNT(small));
     tcase_add_loop_test(c, parameters_choose, 0, (int)VPA_COUNT(choices));
     tcase_add_loop_test(c, weights_choose_the_limit, 0, (int)VPA_COUNT(ensembles));
     tcase_add_test(c, unknown_choices_are_told);
@@ -770,8 +530,6 @@ int main(void)
     tcase_add_loop_test(c, an_open_window_outlives_a_restart, 0, (int)VPA_COUNT(names));
     tcase_add_loop_test(c, halves_of_a_window_are_one, 0, 2 * (int)VPA_COUNT(halves));
     tcase_add_test(c, empty_buckets_take_no_room);
-    tcase_add_loop_test(c, states_that_cannot_be_are_refused, 0, (int)VPA_COUNT(refused));
-    tcase_add_loop_test(c, odd_states_are_lived_with, 0, (int)VPA_COUNT(odd));
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }
