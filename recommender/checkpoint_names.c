@@ -258,50 +258,21 @@ static bool is_of_use(const struct checkpoint_entry *entry, const struct vpa_aut
            checkpoint_state_is_learned(v, container);
 }
 
-struct placed {
-    const struct vpa_autoscaler *v; /* NULL: gone */
-    struct checkpoint_entry *entry;
-};
-
-/* What the model is asked about a VPA costs little when it was asked about the same one before. */
-static int compare_vpas(const void *a, const void *b)
-{
-    uintptr_t x = (uintptr_t)((const struct placed *)a)->v;
-    uintptr_t y = (uintptr_t)((const struct placed *)b)->v;
-
-    return (x > y) - (x < y);
-}
-
-static struct placed *list_by_vpa(const struct checkpoint_names *names,
-                                  const struct vpa_cluster *cluster)
-{
-    struct placed *list = vpa_xreallocarray(NULL, names->entries.count + 1, sizeof(*list));
-    size_t n = 0;
-    const char *key;
-    void *entry;
-
-    for (size_t i = 0; vpa_table_next(&names->entries, &i, &key, &entry);) {
-        struct parts p = split_key(key);
-
-        list[n++] = (struct placed){vpa_cluster_find_vpa(cluster, p.ns, p.vpa), entry};
-        free(p.text);
-    }
-    qsort(list, n, sizeof(*list), compare_vpas);
-    return list;
-}
-
 void checkpoint_names_prune(struct checkpoint_names *names, const struct vpa_cluster *cluster,
                             vpa_time now)
 {
-    size_t count = names->entries.count;
-    vpa_auto_free struct placed *list = list_by_vpa(names, cluster);
+    const char *key;
+    void *value;
 
-    for (size_t i = 0; i < count; i++) {
-        const struct vpa_autoscaler *v = list[i].v;
+    for (size_t i = 0; vpa_table_next(&names->entries, &i, &key, &value);) {
+        struct checkpoint_entry *entry = value;
+        struct parts p = split_key(key);
+        const struct vpa_autoscaler *v = vpa_cluster_find_vpa(cluster, p.ns, p.vpa);
 
-        if (v && !vpa_autoscaler_awaits_history(v) && is_of_use(list[i].entry, v, now))
+        free(p.text);
+        if (v && !vpa_autoscaler_awaits_history(v) && is_of_use(entry, v, now))
             continue;
-        vpa_table_remove(&names->entries, list[i].entry->key);
-        entry_free(list[i].entry);
+        vpa_table_remove(&names->entries, key);
+        entry_free(entry);
     }
 }
