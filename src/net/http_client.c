@@ -124,8 +124,24 @@ static void exchange_free(struct vpa_exchange *x)
         client_release(c);
 }
 
+/* What a request that was sent came to is not known where libcurl could not repeat it by itself:
+ * it says only why, that nobody listens any more, say. Nor is it where there is an answer that
+ * nobody can read. */
+static enum vpa_transport_failure in_doubt(enum vpa_transport_failure failure)
+{
+    switch (failure) {
+    case VPA_TRANSPORT_REFUSED:
+    case VPA_TRANSPORT_TLS:
+    case VPA_TRANSPORT_OTHER:
+        return VPA_TRANSPORT_RESET;
+    default:
+        return failure;
+    }
+}
+
 static enum vpa_transport_failure failure_of(const struct vpa_exchange *x)
 {
+    enum vpa_transport_failure failure;
     long os_errno = 0;
 
     if (x->unsent)
@@ -139,7 +155,8 @@ static enum vpa_transport_failure failure_of(const struct vpa_exchange *x)
     if (x->too_long)
         return VPA_TRANSPORT_LIMIT;
     curl_easy_getinfo(x->easy, CURLINFO_OS_ERRNO, &os_errno);
-    return client_failure_of(x->code, os_errno);
+    failure = client_failure_of(x->code, os_errno);
+    return x->sent && !x->harmless ? in_doubt(failure) : failure;
 }
 
 static void give_done(struct vpa_exchange *x)

@@ -43,7 +43,7 @@ struct rough_server {
     int fd, port;
     pthread_t thread;
     pthread_mutex_t lock; /* of all below */
-    bool stopping, frozen;
+    bool stopping, frozen, mute;
     unsigned downgrades, strays;
     struct rough_connection *connections[CONNECTIONS_MAX];
     unsigned connection_count;
@@ -59,6 +59,8 @@ enum manner {
     REFUSE,
     STREAM_RESET,
     CLOSE,
+    DIE,
+    MUTE,
     DISOWN,
     CUT,
     SILENT,
@@ -108,7 +110,8 @@ static enum manner manner_of(struct rough_server *s, const char *method, const c
         {"goaway", GOAWAY, false}, {"refuse", REFUSE, true},  {"reset", STREAM_RESET, true},
         {"close", CLOSE, true},    {"disown", DISOWN, true},  {"cut", CUT, true},
         {"silent", SILENT, false}, {"freeze", FREEZE, false}, {"drip", DRIP, false},
-        {"watch", WATCH, false},   {"last", LAST, false}};
+        {"watch", WATCH, false},   {"last", LAST, false},     {"die", DIE, false},
+        {"mute", MUTE, false}};
     const char *query = strchr(path, '?');
     unsigned count = count_request(s, method, path);
 
@@ -145,6 +148,16 @@ static void hold_until_the_end(struct rough_connection *c)
     setsockopt(c->fd, IPPROTO_TCP, TCP_CORK, &on, sizeof(on));
 }
 
+/* Before the client can know that its connection is over. */
+static void end_service(struct rough_server *s, enum manner manner)
+{
+    if (manner == DIE)
+        shutdown(s->fd, SHUT_RDWR);
+    pthread_mutex_lock(&s->lock);
+    s->mute = true;
+    pthread_mutex_unlock(&s->lock);
+}
+
 static void serve_stream(struct rough_connection *c, int32_t stream, enum manner manner)
 {
     switch (manner) {
@@ -153,6 +166,11 @@ static void serve_stream(struct rough_connection *c, int32_t stream, enum manner
         return;
     case STREAM_RESET:
         http_peer_reset(c->peer, stream, HTTP_PEER_INTERNAL_ERROR);
+        return;
+    case DIE:
+    case MUTE:
+        end_service(c->server, manner);
+        c->closing = true;
         return;
     case CLOSE:
         c->closing = true;
@@ -209,6 +227,8 @@ static void serve_plain(struct rough_connection *c, int32_t stream, enum manner 
         pthread_mutex_unlock(&c->server->lock);
         return;
     }
+    if (manner == DIE || manner == MUTE)
+        end_service(c->server, manner);
     c->busy = manner == SILENT || manner == DRIP || manner == WATCH;
     c->frozen = manner == FREEZE;
     c->closing = manner != ANSWER && !c->busy && !c->frozen;
@@ -291,23 +311,39 @@ static bool offers_http2(struct rough_server *s)
     return !downgrade;
 }
 
-static void *be_listening(void *ctx)
+static bool is_mute(struct rough_server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    bool mute = s->mute;
+    pthread_mutex_unlock(&s->lock);
+    return mute;
+}
+
+static void be_connected_to(struct rough_server *s, int fd)
 {
     static const struct http_peer_calls calls = {.on_request = on_request, .on_close = on_close};
+    struct rough_connection *c = vpa_xcalloc(1, sizeof(*c));
+
+    c->server = s;
+    c->fd = fd;
+    c->peer = http_peer_new(s->tls, fd, offers_http2(s), &calls, c);
+    pthread_mutex_lock(&s->lock);
+    assert(s->connection_count < CONNECTIONS_MAX);
+    s->connections[s->connection_count++] = c;
+    pthread_mutex_unlock(&s->lock);
+    pthread_create(&c->thread, NULL, be_connected, c);
+}
+
+static void *be_listening(void *ctx)
+{
     struct rough_server *s = ctx;
     int fd;
 
     while ((fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK)) >= 0) {
-        struct rough_connection *c = vpa_xcalloc(1, sizeof(*c));
-
-        c->server = s;
-        c->fd = fd;
-        c->peer = http_peer_new(s->tls, fd, offers_http2(s), &calls, c);
-        pthread_mutex_lock(&s->lock);
-        assert(s->connection_count < CONNECTIONS_MAX);
-        s->connections[s->connection_count++] = c;
-        pthread_mutex_unlock(&s->lock);
-        pthread_create(&c->thread, NULL, be_connected, c);
+        if (is_mute(s))
+            close(fd);
+        else
+            be_connected_to(s, fd);
     }
     return NULL;
 }

@@ -10,6 +10,8 @@
  *     GET /x?close        the connection is closed without an answer
  *     GET /x?disown       GOAWAY that names no stream, the connection is closed
  *     GET /x?cut          200 and "{}\n", then the connection is closed in the middle of the body
+ *     GET /x?die          as close, and nobody listens any more
+ *     GET /x?mute         as close, and later connections end in their handshake
  *     GET /x?silent       never answered; others on the connection are
  *     GET /x?freeze       nothing is read or sent on this connection any more
  *     GET /x?drip         200, then a byte of body every 5 ms, without end

@@ -249,6 +249,35 @@ START_TEST(lost_requests)
 }
 END_TEST
 
+/* A write that was sent is in doubt, also where the server is away when libcurl would send it again
+ * (as it does on a used connection of HTTP/1.1) and the last thing heard is that nobody listens, or
+ * that a handshake failed. */
+static const struct {
+    const char *target;
+    bool http1;
+} gone[] = {{"/x?die", false}, {"/x?mute", false}, {"/x?die", true}, {"/x?mute", true}};
+
+START_TEST(a_server_that_is_gone_has_refused_nothing)
+{
+    vpa_auto_free char *seen = vpa_xprintf("POST %s", gone[_i].target);
+    struct request before = {0}, lost = {0}, later = {0};
+
+    if (gone[_i].http1)
+        rough_server_downgrade(server, 100);
+    get(&before, "/before", 0);
+    expect_ok(&before);
+    post(&lost, gone[_i].target, false);
+    wait_for(request_is_done, &lost);
+    ck_assert_msg(is_loss(lost.failure), "%s", vpa_transport_failure_name(lost.failure));
+    ck_assert_uint_eq(rough_server_seen(server, seen), 1);
+    post(&later, "/later", false); /* which was not sent */
+    wait_for(request_is_done, &later);
+    ck_assert_uint_eq(rough_server_seen(server, "POST /later"), 0);
+    if (strcmp(gone[_i].target, "/x?die") == 0)
+        ck_assert_int_eq(later.failure, VPA_TRANSPORT_REFUSED);
+}
+END_TEST
+
 /* Every 15th answer comes with a GOAWAY, ten requests are under way at any time. */
 struct crowd {
     struct request r[10];
@@ -424,6 +453,7 @@ int main(void)
     tcase_add_loop_test(c, watches_keep_their_connections_to_themselves, 0, 2);
     tcase_add_test(c, http1_carries_one_request_at_a_time);
     tcase_add_test(c, ordinary_requests_share_one_connection);
+    tcase_add_loop_test(c, a_server_that_is_gone_has_refused_nothing, 0, (int)VPA_COUNT(gone));
     tcase_add_loop_test(c, lost_requests, 0, 2 * VPA_COUNT(losses));
     tcase_add_test(c, a_crowd_through_goaways);
     tcase_add_loop_test(c, refused_before_the_bytes_go_out, 0, 2);
