@@ -23,7 +23,7 @@ struct vpa_reflector {
     bool watching;
     enum reflector_choice choice;
     bool unpaged;     /* the next list takes no pages */
-    bool saw_pages;   /* the very first list came back in pages */
+    bool saw_pages;   /* a list of any version came in pages: the server has no cache */
     char *version;    /* last known resourceVersion, "" at first */
     char *last_error; /* logged once until it changes */
     struct vpa_listing *listing;

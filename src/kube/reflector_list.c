@@ -27,13 +27,21 @@ static int on_unreadable(void *ctx, struct vpa_slice text, const struct vpa_erro
     return result;
 }
 
+/* A list of that version in pages is of just that version, however old it is; the watch behind it
+ * will tell. */
+static bool is_exact(const struct vpa_reflector *r)
+{
+    return r->choice == LAST_KNOWN && r->saw_pages && !r->unpaged;
+}
+
 static void list_complete(struct vpa_reflector *r, const char *version)
 {
+    if (!is_exact(r))
+        reflector_note_in_step(r, r->list_started);
     reflector_set_text(&r->version, version);
     r->choice = LAST_KNOWN;
     r->unpaged = false;
     r->synced = true;
-    reflector_note_in_step(r, r->list_started);
     reflector_set_text(&r->last_error, NULL);
     if (r->options.handler.end)
         r->options.handler.end(r->options.handler.ctx);
@@ -72,7 +80,7 @@ static void on_done(void *ctx, const struct vpa_list_end *how)
     struct vpa_reflector *r = ctx;
 
     r->listing = NULL;
-    if (how->pages > 0)
+    if (how->pages > 0 && r->choice == ANY_CACHED)
         r->saw_pages = true;
     if (how->err)
         list_failed(r, how);

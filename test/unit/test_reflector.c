@@ -142,6 +142,55 @@ START_TEST(lists_again_when_the_version_expired)
 }
 END_TEST
 
+/* The newest list comes from the store, in pages, whether the server has a cache or not. With a
+ * limit the lists behind it would be of just the version that is known. */
+START_TEST(pages_of_the_newest_list_say_nothing_about_a_cache)
+{
+    static const struct answer answers[] = {
+        {.status = 200, .json = LIST("10", "")},
+        {.want = "watch", .status = 410},
+        {.want = "resourceVersion=10", .status = 410},
+        {.want = "limit=500",
+         .avoid = "resourceVersion",
+         .status = 200,
+         .json = PAGE("20", "t", "")},
+        {.want = "continue=t", .status = 200, .json = LIST("20", "")},
+        {.want = "watch", .status = 500},
+        {.want = "resourceVersion=20", .avoid = "limit", .status = 200, .json = LIST("21", "")},
+        {.want = "resourceVersion=21", .status = 200, .stream = true},
+    };
+
+    START(answers);
+    vpa_loop_pump(loop, 20 * VPA_SECOND);
+    ck_assert(vpa_reflector_is_watching(reflector));
+    ck_assert_uint_eq(requests, 8);
+}
+END_TEST
+
+/* A server without a cache gives just the version that is asked for: such lists make no cache
+ * young, for as long as watches fail. */
+START_TEST(a_list_of_one_version_makes_no_cache_young)
+{
+    static const struct answer answers[] = {
+        {.want = "resourceVersion=0", .status = 200, .json = PAGE("10", "t", "")},
+        {.want = "continue=t", .status = 200, .json = LIST("10", "")},
+        {.want = "watch", .status = 500},
+        {.want = "limit=500&resourceVersion=10", .status = 200, .json = LIST("10", "")},
+        {.want = "watch", .status = 500},
+        {.want = "limit=500&resourceVersion=10", .status = 200, .json = LIST("10", "")},
+        {.want = "watch", .status = 200, .stream = true},
+    };
+
+    START(answers);
+    vpa_loop_pump(loop, 2 * VPA_SECOND);
+    ck_assert_uint_ge(requests, 4);
+    ck_assert_int_ge(vpa_reflector_age(reflector, vpa_loop_monotonic(loop)), 2 * VPA_SECOND);
+    vpa_loop_pump(loop, 20 * VPA_SECOND); /* the watch stands: nothing is wrong with the version */
+    ck_assert_uint_eq(requests, 7);
+    ck_assert_int_lt(vpa_reflector_age(reflector, vpa_loop_monotonic(loop)), 20 * VPA_SECOND);
+}
+END_TEST
+
 START_TEST(watch_refused_with_410_lists_again)
 {
     static const struct answer answers[] = {
@@ -549,6 +598,8 @@ int main(void)
     tcase_add_test(c, starts_over_when_pages_expire);
     tcase_add_test(c, lists_again_when_the_version_expired);
     tcase_add_test(c, watch_refused_with_410_lists_again);
+    tcase_add_test(c, pages_of_the_newest_list_say_nothing_about_a_cache);
+    tcase_add_test(c, a_list_of_one_version_makes_no_cache_young);
     tcase_add_loop_test(c, recovers_from_trouble, 0, VPA_COUNT(troubles));
     tcase_add_test(c, backs_off);
     tcase_add_test(c, very_short_watches_back_off);
