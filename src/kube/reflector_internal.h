@@ -43,7 +43,8 @@ struct vpa_reflector {
     vpa_duration backoff;
     int64_t backoff_used;
     int64_t watch_started;
-    int64_t opened_at; /* the watch, monotonic */
+    int64_t quiet_since;      /* the watch is open, monotonic */
+    int64_t catches_up_until; /* monotonic: its events are old ones, perhaps; 0: they are not */
     uint64_t watch_events;
     unsigned short_watches;
     bool error_frame; /* the stream brought an ERROR */

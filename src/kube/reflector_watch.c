@@ -28,11 +28,22 @@
 /* Finding out whether the server has a version; it may wait 3 s until its cache has it. */
 #define RESUME_TIMEOUT (15 * VPA_SECOND)
 
-/* An event or a bookmark: all that happened before it has been told. */
-static void note_sign_of_life(struct vpa_reflector *r)
+/* An event or a bookmark: all that happened before it has been told. What comes first of a watch
+ * that follows a long pause happened during that pause, though: behind such events it has to be
+ * quiet for a while, or a bookmark to come. */
+static void note_sign_of_life(struct vpa_reflector *r, bool bookmark)
 {
+    int64_t now = vpa_loop_monotonic(r->loop);
+
     r->watch_events++;
-    reflector_note_in_step(r, vpa_loop_monotonic(r->loop));
+    if (bookmark)
+        r->catches_up_until = 0;
+    if (now >= r->catches_up_until) {
+        reflector_note_in_step(r, now);
+    } else {
+        r->quiet_since = now;
+        vpa_timer_start(r->accepted_timer, WATCH_ACCEPTED);
+    }
     if (!r->options.watch_only)
         vpa_timer_start(r->silence_timer, VPA_REFLECTOR_SILENCE);
 }
@@ -108,12 +119,12 @@ static int take_frame(struct vpa_reflector *r, const struct vpa_watch_frame *fra
         VPA_ERROR("Unable to understand watch event", VPA_KV("resource", r->options.name));
         return 0;
     case VPA_FRAME_BOOKMARK:
-        note_sign_of_life(r);
+        note_sign_of_life(r, true);
         break;
     case VPA_FRAME_ADDED:
     case VPA_FRAME_MODIFIED:
     case VPA_FRAME_DELETED:
-        note_sign_of_life(r);
+        note_sign_of_life(r, false);
         if (reflector_give_object(r, frame_events[frame->type], frame->object, err) < 0)
             return -1;
         break;
@@ -132,7 +143,7 @@ static int skip_frame(struct vpa_reflector *r, const char *json, size_t len,
         *err = *why;
         return -1;
     }
-    note_sign_of_life(r);
+    note_sign_of_life(r, false);
     if (reflector_skip_text(r, frame_events[type], text, "object.", why, err) < 0)
         return -1;
     return move_on(r, reflector_peek(r, text, "object.", "metadata.resourceVersion"), err);
@@ -161,13 +172,14 @@ static int on_long_frame(void *ctx, const char *json, size_t len, struct vpa_err
     return rc;
 }
 
-/* It is open for so long, and no ERROR came. */
+/* It is open for so long, and no ERROR came, nor what was left of a pause. */
 void reflector_on_accepted(void *ctx)
 {
     struct vpa_reflector *r = ctx;
 
-    if (r->opened_at > r->in_step_at)
-        reflector_note_in_step(r, r->opened_at);
+    r->catches_up_until = 0;
+    if (r->quiet_since > r->in_step_at)
+        reflector_note_in_step(r, r->quiet_since);
     reflector_set_text(&r->last_error, NULL);
 }
 
@@ -176,7 +188,7 @@ static void on_watch_open(void *ctx)
     struct vpa_reflector *r = ctx;
 
     r->watching = true;
-    r->opened_at = vpa_loop_monotonic(r->loop);
+    r->quiet_since = vpa_loop_monotonic(r->loop);
     vpa_timer_start(r->accepted_timer, WATCH_ACCEPTED);
     if (r->options.watch_only)
         r->synced = true;
@@ -334,6 +346,10 @@ void reflector_start_watch(struct vpa_reflector *r)
     r->stats.watches++;
     r->watch_started = vpa_loop_monotonic(r->loop);
     r->watch_events = 0;
+    /* There may be servers without bookmarks whose events never pause. */
+    r->catches_up_until = vpa_reflector_age(r, r->watch_started) > VPA_REFLECTOR_SILENCE
+                              ? r->watch_started + VPA_REFLECTOR_SILENCE
+                              : 0;
     r->error_frame = false;
     reflector_new_stream(r, VPA_STREAM_VALUES,
                          &(struct vpa_json_stream_handler){

@@ -414,6 +414,55 @@ START_TEST(a_server_that_does_not_tell_its_version_makes_no_cache_young)
 }
 END_TEST
 
+/* The events that a watch begins with after an outage are those of the outage. */
+START_TEST(what_is_caught_up_with_makes_no_cache_young)
+{
+    static const struct answer answers[] = {
+        {.status = 200, .json = LIST("10", "")},
+        {.want = "watch", .status = 429},
+        {.status = 429},
+        {.status = 429},
+        {.status = 429},
+        {.status = 429},
+        {.status = 429},
+        {.status = 429},
+        {.status = 429},
+        HAS("10"),
+        {.want = "watch", .status = 200, .stream = true, .json = FRAME("ADDED", "a", "11")},
+    };
+
+    START(answers);
+    while (requests < VPA_COUNT(answers))
+        vpa_loop_pump(loop, VPA_SECOND);
+    int64_t began = vpa_loop_monotonic(loop);
+    ck_assert_int_gt(at[VPA_COUNT(answers) - 1] - at[0], VPA_REFLECTOR_SILENCE);
+    for (int i = 0; i < 5; i++) { /* an event every two seconds */
+        vpa_memory_stream_push(stream, FRAME("ADDED", "b", "12"),
+                               strlen(FRAME("ADDED", "b", "12")));
+        vpa_loop_pump(loop, 2 * VPA_SECOND);
+        ck_assert_int_gt(vpa_reflector_age(reflector, vpa_loop_monotonic(loop)), VPA_MINUTE);
+    }
+    if (_i == 0) {
+        vpa_memory_stream_push(stream, BOOKMARK("20"), strlen(BOOKMARK("20")));
+        vpa_loop_pump(loop, 0);
+        ck_assert_int_eq(vpa_reflector_age(reflector, vpa_loop_monotonic(loop)), 0);
+    } else if (_i == 1) { /* silence */
+        vpa_loop_pump(loop, 2 * VPA_SECOND);
+        ck_assert_int_eq(vpa_reflector_age(reflector, vpa_loop_monotonic(loop)), 4 * VPA_SECOND);
+    } else {
+        while (vpa_loop_monotonic(loop) - began < VPA_REFLECTOR_SILENCE + 3 * VPA_SECOND) {
+            vpa_memory_stream_push(stream, FRAME("ADDED", "b", "12"),
+                                   strlen(FRAME("ADDED", "b", "12")));
+            vpa_loop_pump(loop, 2 * VPA_SECOND);
+        }
+        ck_assert_int_le(vpa_reflector_age(reflector, vpa_loop_monotonic(loop)), 2 * VPA_SECOND);
+    }
+    vpa_memory_stream_push(stream, FRAME("ADDED", "c", "21"), strlen(FRAME("ADDED", "c", "21")));
+    vpa_loop_pump(loop, 0);
+    ck_assert_int_eq(vpa_reflector_age(reflector, vpa_loop_monotonic(loop)), 0);
+}
+END_TEST
+
 START_TEST(watches_without_an_answer_grow_old)
 {
     static const struct answer answers[] = {
@@ -607,6 +656,7 @@ int main(void)
     tcase_add_test(c, silent_watches_are_opened_anew);
     tcase_add_loop_test(c, a_store_that_went_back_is_listed_anew, 0, 2);
     tcase_add_test(c, a_server_that_does_not_tell_its_version_makes_no_cache_young);
+    tcase_add_loop_test(c, what_is_caught_up_with_makes_no_cache_young, 0, 3);
     tcase_add_test(c, watches_without_an_answer_grow_old);
     tcase_add_loop_test(c, a_watch_that_is_refused_in_its_first_frame_makes_no_cache_young, 0, 2);
     tcase_add_test(c, watch_only_reopens_after_a_pause);

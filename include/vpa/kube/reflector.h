@@ -14,7 +14,9 @@
  * Several reflectors share a loop and a client.
  *
  * A reflector knows its age: how long ago it was certain to be in step. Certain it is when a list
- * was asked for that came to its end, at each event and bookmark, and when the server answers a
+ * was asked for that came to its end, at each event and bookmark (of a watch that follows a pause
+ * longer than VPA_REFLECTOR_SILENCE not at the events that it begins with, which are old: at a
+ * bookmark, when there were none for three seconds, or a while later), and when the server answers a
  * watch that begins at the last known version and has nothing against it: one that does not have
  * that version any more answers 200 as well, and says so in the first frame, an ERROR. Bookmarks
  * come about every minute, so a watch that brought neither for VPA_REFLECTOR_SILENCE is given up,
