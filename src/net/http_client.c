@@ -51,6 +51,7 @@ struct http_client {
     struct client_tls tls;
     bool insecure, no_http2, no_compression;
     long connect_timeout_ms;
+    vpa_duration frozen_after;
     struct client_connections *connections;
     struct vpa_exchange *exchanges;
     bool freed; /* by a callback of an exchange, the last of which takes it along */
@@ -298,13 +299,21 @@ static bool start_again(struct vpa_exchange *x)
     return true;
 }
 
+static bool is_frozen(const struct vpa_exchange *x)
+{
+    vpa_duration without_answer = waited(x);
+
+    return without_answer >= x->client->frozen_after &&
+           client_connections_judge(x->connection, without_answer);
+}
+
 static void transfer_done(struct vpa_loop_transfer *transfer, CURLcode code)
 {
     struct vpa_exchange *x = (struct vpa_exchange *)transfer;
 
     if (x->done)
         return;
-    if (code == CURLE_OPERATION_TIMEDOUT && client_connections_judge(x->connection, waited(x)))
+    if (code == CURLE_OPERATION_TIMEDOUT && is_frozen(x))
         VPA_V(2, "Connection gave no sign of life, closed", VPA_KV("server", x->client->url));
     leave_connection(x);
     if (wants_start(x, code) && start_again(x))
@@ -662,6 +671,7 @@ struct vpa_transport *vpa_http_client_new(struct vpa_loop *loop,
     c->no_http2 = o->no_http2;
     c->no_compression = o->no_compression;
     c->connect_timeout_ms = (long)(connect / VPA_MILLISECOND);
+    c->frozen_after = o->frozen_after > 0 ? o->frozen_after : VPA_HTTP_FROZEN_AFTER;
     if (client_tls_load(&c->tls, &sources, real_monotonic(), err) < 0 ||
         (o->server_name && *o->server_name && use_server_name(c, o->server_name, err) < 0)) {
         client_free(&c->base);

@@ -1,5 +1,6 @@
 /*
- * What the tests of algorithms that count in windows share: a method by its name, usage of ten days.
+ * What the tests of algorithms that count in windows share: a method by its name, usage of ten
+ * days.
  */
 #ifndef METHOD_FIXTURE_H
 #define METHOD_FIXTURE_H

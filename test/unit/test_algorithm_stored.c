@@ -1,5 +1,5 @@
-/* Stored states of Autopilot's two and plumb: those that cannot be are refused or outgrown, and none
- * makes the recommender take much more room than it has. */
+/* Stored states of Autopilot's two and plumb: those that cannot be are refused or outgrown, and
+ * none makes the recommender take much more room than it has. */
 #include <check.h>
 
 #include "allocated.h"

@@ -9,8 +9,8 @@ static struct vpa_transport *client;
 
 static struct vpa_transport *client_new(vpa_duration connect_timeout)
 {
-    const struct vpa_http_client_options options = {.ca_data = ca.cert_pem,
-                                                    .connect_timeout = connect_timeout};
+    const struct vpa_http_client_options options = {
+        .ca_data = ca.cert_pem, .connect_timeout = connect_timeout, .frozen_after = VPA_SECOND / 4};
 
     return connect_to(rough_server_port(server), &options);
 }
@@ -364,6 +364,22 @@ START_TEST(a_frozen_connection_is_given_up)
 }
 END_TEST
 
+/* A short question to a server that is slow to answer it takes nothing from the others. */
+START_TEST(an_impatient_request_ends_no_connection)
+{
+    struct request slow = {0}, first = {0}, next = {0};
+
+    get(&first, "/first", 0);
+    expect_ok(&first);
+    get(&slow, "/s?silent", VPA_SECOND / 10);
+    wait_for(request_is_done, &slow);
+    ck_assert_int_eq(slow.failure, VPA_TRANSPORT_TIMEOUT);
+    get(&next, "/next", 0);
+    expect_ok(&next);
+    ck_assert_uint_eq(rough_server_connections(server), 1);
+}
+END_TEST
+
 static bool three_answers(void *ctx)
 {
     struct request *r = ctx;
@@ -458,6 +474,7 @@ int main(void)
     tcase_add_test(c, a_crowd_through_goaways);
     tcase_add_loop_test(c, refused_before_the_bytes_go_out, 0, 2);
     tcase_add_test(c, a_frozen_connection_is_given_up);
+    tcase_add_test(c, an_impatient_request_ends_no_connection);
     tcase_add_test(c, one_silent_stream_leaves_the_others_alone);
     tcase_add_test(c, answers_in_drips);
     tcase_add_test(c, a_server_that_accepts_and_says_nothing);

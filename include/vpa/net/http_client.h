@@ -18,6 +18,7 @@
 #include "vpa/net/transport.h"
 
 #define VPA_HTTP_CONNECT_TIMEOUT (30 * VPA_SECOND) /* dial and TLS handshake together */
+#define VPA_HTTP_FROZEN_AFTER (4 * VPA_SECOND)
 #define VPA_HTTP_CONNECTIONS_MAX 64
 
 /* All texts are copied. NULL means absent. Data members are PEM and win over files. */
@@ -35,6 +36,9 @@ struct vpa_http_client_options {
     bool no_http2;
     bool no_compression;
     vpa_duration connect_timeout; /* 0: VPA_HTTP_CONNECT_TIMEOUT */
+    /* A request that waited for less says nothing about its connection, which others share. 0:
+     * VPA_HTTP_FROZEN_AFTER */
+    vpa_duration frozen_after;
 };
 
 /* VPA_INVALID with the file name when a file cannot be read or holds no usable PEM. */
