@@ -328,7 +328,7 @@ static struct vpa_autoscaler *make_autoscaler(struct vpa_cluster *c,
     v->name = vpa_intern(c->names, object->meta.name);
     v->object = object;
     v->target = target_hash(v);
-    v->checkpoint_written = VPA_TIME_UNSET;
+    v->checkpoint_tried = VPA_TIME_UNSET;
     v->missing_since = VPA_TIME_UNSET;
     vpa_table_put(&c->vpas, v->key, v);
     c->sorted_valid = false;
@@ -504,14 +504,14 @@ void vpa_autoscaler_set_awaits_history(struct vpa_autoscaler *v, bool awaits)
     v->awaits_history = awaits;
 }
 
-vpa_time vpa_autoscaler_checkpoint_written(const struct vpa_autoscaler *v)
+vpa_time vpa_autoscaler_checkpoint_tried(const struct vpa_autoscaler *v)
 {
-    return v->checkpoint_written;
+    return v->checkpoint_tried;
 }
 
-void vpa_autoscaler_set_checkpoint_written(struct vpa_autoscaler *v, vpa_time t)
+void vpa_autoscaler_set_checkpoint_tried(struct vpa_autoscaler *v, vpa_time t)
 {
-    v->checkpoint_written = t;
+    v->checkpoint_tried = t;
 }
 
 /* ---- order of groups ---- */

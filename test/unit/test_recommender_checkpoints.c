@@ -355,6 +355,31 @@ START_TEST(stores_something_however_late_it_is)
 }
 END_TEST
 
+static bool refuse_one_vpa(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (!strstr(q->path, "checkpoints/web-a-") && !strstr(q->body, "\"web-a-"))
+        return false;
+    vpa_memory_reply_status(r, 403, "Forbidden", "exceeded quota");
+    return true;
+}
+
+/* A VPA whose checkpoints are refused has its turn like all others, and does not go first in each
+ * pass. */
+START_TEST(what_is_refused_goes_behind_the_others)
+{
+    change(VPA("web-a", "2026-01-15T10:00:00Z"));
+    change(VPA("web-c", "2026-01-15T10:00:00Z"));
+    start(NULL);
+    config.checkpoints_timeout = 0;
+    config.update_workers = 1;
+    hook = refuse_one_vpa;
+    for (int i = 0; i < 3; i++)
+        pass(USAGE("100m", "100Mi"));
+    ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
+    ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-c-app"));
+}
+END_TEST
+
 static bool refuse_a_name(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
     if (strcmp(q->method, "POST") != 0 || !strstr(q->body, "\"web-NO_NAME\""))
@@ -676,6 +701,7 @@ int main(void)
     tcase_add_test(tcase, says_in_few_lines_that_the_server_is_away);
     tcase_add_test(tcase, asks_for_the_checkpoints_at_least_twice_a_minute);
     tcase_add_test(tcase, stores_something_however_late_it_is);
+    tcase_add_test(tcase, what_is_refused_goes_behind_the_others);
     tcase_add_test(tcase, what_is_refused_as_invalid_is_not_sent_in_every_pass);
     tcase_add_test(tcase, a_vpa_of_many_containers_holds_up_no_pass);
     tcase_add_test(tcase, a_vpa_of_long_states_is_written_in_parts);

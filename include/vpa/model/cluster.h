@@ -121,10 +121,9 @@ struct vpa_history_age vpa_autoscaler_history_age(const struct vpa_autoscaler *v
  * recommended for nor stored: both would be made of too little. */
 bool vpa_autoscaler_awaits_history(const struct vpa_autoscaler *v);
 void vpa_autoscaler_set_awaits_history(struct vpa_autoscaler *v, bool awaits);
-/* When its checkpoints were last written; unset: never. The writer keeps it (recommender.md 14.2).
- */
-vpa_time vpa_autoscaler_checkpoint_written(const struct vpa_autoscaler *v);
-void vpa_autoscaler_set_checkpoint_written(struct vpa_autoscaler *v, vpa_time t);
+/* When the writer last came to its checkpoints; unset: never. The writer keeps it. */
+vpa_time vpa_autoscaler_checkpoint_tried(const struct vpa_autoscaler *v);
+void vpa_autoscaler_set_checkpoint_tried(struct vpa_autoscaler *v, vpa_time t);
 
 /* Calls visit for every set of at least `least` (1 or more) VPAs (targets resolved) that match the
  * same pods, by name, with the labels of these pods; a pair may come several times, in no fixed
