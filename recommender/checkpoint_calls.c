@@ -231,18 +231,21 @@ static void put_names(struct vpa_json_writer *w, const struct checkpoint_identit
     vpa_json_close_object(w);
 }
 
-static bool is_readable_history(const struct recommender_config *config,
-                                const struct vpa_checkpoint_status *status, vpa_time now)
+static bool is_readable_history(const struct checkpoint_worker *worker,
+                                const struct vpa_checkpoint_status *status)
 {
+    const struct recommender_config *config = worker->writer->c->options.config;
+    const char *container = checkpoint_entry_container(checkpoint_job_of(worker)->entry);
     struct vpa_aggregation aggregation;
     struct vpa_aggregate state;
 
     vpa_aggregation_init(&aggregation);
     aggregation.cpu_half_life = config->cpu_half_life;
     aggregation.memory_half_life = config->memory_half_life;
-    vpa_aggregate_init(&state, &aggregation, now);
+    aggregation.memory_interval = vpa_autoscaler_memory_interval(worker->vpa, container);
+    vpa_aggregate_init(&state, &aggregation, worker->now);
     bool readable = vpa_aggregate_load(&state, status, NULL) == 0 &&
-                    vpa_aggregate_check_stored(&aggregation, status, now, NULL) == 0;
+                    vpa_aggregate_check_stored(&aggregation, status, worker->now, NULL) == 0;
     vpa_aggregate_release(&state);
     vpa_aggregation_release(&aggregation);
     return readable;
@@ -259,7 +262,7 @@ static bool is_readable(const struct checkpoint_worker *worker, const struct vpa
     if (vpa_checkpoint_decode(&arena, item, &checkpoint, NULL) < 0)
         return false;
     if (!checkpoint_state_is(checkpoint.status.version))
-        return is_readable_history(o->config, &checkpoint.status, worker->now);
+        return is_readable_history(worker, &checkpoint.status);
     return checkpoint_state_is_readable(
         o->algorithms,
         &(struct checkpoint_state){

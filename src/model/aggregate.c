@@ -272,14 +272,21 @@ void vpa_aggregate_save(const struct vpa_aggregate *a, vpa_time now, struct vpa_
     vpa_decay_save(&a->memory, arena, &out->memory);
 }
 
-/* Far enough ahead that a sample of now would weigh nothing beside one of t. */
-static bool is_too_late(vpa_time t, vpa_duration half_life, vpa_time now)
+/* Far enough ahead that a sample of now would weigh nothing beside one of t, and none is stamped
+ * with. stamped: how far ahead samples are. */
+static bool is_too_late(vpa_time t, vpa_duration half_life, vpa_duration stamped, vpa_time now)
 {
-    return t > now + (vpa_time)half_life * VPA_DECAY_MAX_EXPONENT;
+    vpa_duration ahead, later;
+
+    if (__builtin_mul_overflow(half_life, VPA_DECAY_MAX_EXPONENT, &ahead) ||
+        __builtin_add_overflow(half_life, stamped, &later))
+        return false;
+    return vpa_time_sub(t, now) > (ahead > later ? ahead : later);
 }
 
 static int check_histogram(const struct vpa_histogram_checkpoint *h, const char *resource,
-                           vpa_duration half_life, vpa_time now, struct vpa_error *err)
+                           vpa_duration half_life, vpa_duration stamped, vpa_time now,
+                           struct vpa_error *err)
 {
     char weight[VPA_DOUBLE_TEXT_MAX], reference[VPA_TIME_TEXT_MAX];
 
@@ -288,7 +295,7 @@ static int check_histogram(const struct vpa_histogram_checkpoint *h, const char 
         return vpa_fail(err, VPA_INVALID, "%s histogram has an impossible total weight %s",
                         resource, weight);
     }
-    if (!vpa_time_is_unset(now) && is_too_late(h->reference, half_life, now)) {
+    if (!vpa_time_is_unset(now) && is_too_late(h->reference, half_life, stamped, now)) {
         vpa_time_format(h->reference, reference);
         return vpa_fail(err, VPA_INVALID, "%s histogram has an impossible reference time %s",
                         resource, reference);
@@ -301,9 +308,9 @@ int vpa_aggregate_check_stored(const struct vpa_aggregation *global,
                                struct vpa_error *err)
 {
     if (check_histogram(&status->memory, vpa_kind_name(VPA_KIND_MEMORY), global->memory_half_life,
-                        now, err) < 0)
+                        global->memory_interval, now, err) < 0)
         return -1;
-    return check_histogram(&status->cpu, vpa_kind_name(VPA_KIND_CPU), global->cpu_half_life, now,
+    return check_histogram(&status->cpu, vpa_kind_name(VPA_KIND_CPU), global->cpu_half_life, 0, now,
                            err);
 }
 
@@ -313,7 +320,7 @@ int vpa_aggregate_check_interval(const struct vpa_aggregation *global,
 {
     char end[VPA_TIME_TEXT_MAX];
 
-    if (!is_too_late(interval->end, global->memory_half_life, now))
+    if (!is_too_late(interval->end, global->memory_half_life, global->memory_interval, now))
         return 0;
     vpa_time_format(interval->end, end);
     return vpa_fail(err, VPA_INVALID, "an open interval has an impossible end %s", end);

@@ -185,16 +185,40 @@ bool vpa_autoscaler_has_pod_with(const struct vpa_autoscaler *v, const char *con
     return vpa_autoscaler_named(v, container)->container_count > 0;
 }
 
+static void settings_of(const struct vpa_autoscaler *v, const char *container,
+                        struct vpa_settings *s)
+{
+    const struct vpa_aggregation *global = v->cluster->aggregation;
+
+    vpa_settings_init(s, global);
+    vpa_settings_apply_policy(s, vpa_policy_find(&v->object->resource_policy, container),
+                              global->per_vpa_config);
+}
+
+vpa_duration vpa_autoscaler_memory_interval(const struct vpa_autoscaler *v, const char *container)
+{
+    struct vpa_settings s;
+
+    settings_of(v, container, &s);
+    return s.memory_interval;
+}
+
+/* What stored forms of the container are checked against. */
+static struct vpa_aggregation aggregation_of(const struct vpa_autoscaler *v, const char *container)
+{
+    struct vpa_aggregation aggregation = *v->cluster->aggregation;
+
+    aggregation.memory_interval = vpa_autoscaler_memory_interval(v, container);
+    return aggregation;
+}
+
 /* How old the history of a container may become; 0: any age. */
 static vpa_duration longest_age(const struct vpa_autoscaler *v, const char *container)
 {
-    const struct vpa_aggregation *global = v->cluster->aggregation;
     struct vpa_settings s;
     vpa_duration window;
 
-    vpa_settings_init(&s, global);
-    vpa_settings_apply_policy(&s, vpa_policy_find(&v->object->resource_policy, container),
-                              global->per_vpa_config);
+    settings_of(v, container, &s);
     if (__builtin_mul_overflow(s.memory_interval, s.memory_interval_count, &window) || window < 0)
         return 0;
     return window;
@@ -331,13 +355,14 @@ int vpa_cluster_load_checkpoint(struct vpa_cluster *c, const char *ns, const cha
     if (!v)
         return vpa_fail(err, VPA_NOT_FOUND, "cannot load checkpoint to missing VPA object %s/%s",
                         ns, vpa_name);
+    const struct vpa_aggregation aggregation = aggregation_of(v, container);
     state = vpa_xmalloc(sizeof(*state));
     /* Without CPU samples nothing else tells how old it is. */
     bool dated = !vpa_time_is_unset(status->last_update) && status->last_update < now;
     vpa_time stored = dated ? status->last_update : now;
     vpa_aggregate_init(state, c->aggregation, stored);
     if (vpa_aggregate_load(state, status, err) < 0 ||
-        vpa_aggregate_check_stored(c->aggregation, status, now, err) < 0) {
+        vpa_aggregate_check_stored(&aggregation, status, now, err) < 0) {
         vpa_aggregate_release(state);
         free(state);
         return vpa_wrap(err, "cannot load checkpoint for VPA %s/%s. Reason", ns, vpa_name);
@@ -443,8 +468,9 @@ int vpa_cluster_resume_intervals(struct vpa_cluster *c, const char *ns, const ch
     if (!initial)
         return vpa_fail(err, VPA_NOT_FOUND, "no checkpoint of VPA %s/%s, container %s, is loaded",
                         ns, vpa_name, container);
+    const struct vpa_aggregation aggregation = aggregation_of(v, container);
     for (size_t i = 0; i < open->count; i++)
-        if (vpa_aggregate_check_interval(c->aggregation, &open->items[i], now, err) < 0)
+        if (vpa_aggregate_check_interval(&aggregation, &open->items[i], now, err) < 0)
             return -1;
     vpa_cluster_settle(c);
     vpa_auto_free struct owner *owners = list_owners(v, container, &count);

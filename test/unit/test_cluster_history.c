@@ -188,6 +188,30 @@ START_TEST(hostile_checkpoints_spoil_nothing)
 }
 END_TEST
 
+/* Peaks are stamped with the end of their interval: one of a year is no damage, where the policy says
+ * so. */
+START_TEST(what_a_long_interval_stores_is_loaded)
+{
+    const struct vpa_checkpoint_status *status = checkpoint_of(
+        &arena, "{\"version\":\"v3\",\"cpuHistogram\":{\"referenceTimestamp\":"
+                "\"2026-01-15T00:00:00Z\",\"bucketWeights\":{\"1\":10000},\"totalWeight\":1},"
+                "\"memoryHistogram\":{\"referenceTimestamp\":\"2027-01-14T00:00:00Z\","
+                "\"bucketWeights\":{\"1\":10000},\"totalWeight\":1}}");
+    struct vpa_error err;
+
+    global.per_vpa_config = true;
+    ck_assert_int_eq(vpa_cluster_load_checkpoint(c, "ns", "v", "app", status, now, &err), -1);
+    vpa_cluster_put_vpa(
+        c,
+        vpa_of(&arena, "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"v\"},\"spec\":{"
+                       "\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"app\","
+                       "\"memoryAggregationInterval\":\"8760h\"}]}}}"),
+        selector_of(&arena, "app=web"), NULL, now);
+    ck_assert_int_eq(vpa_cluster_load_checkpoint(c, "ns", "v", "app", status, now, &err), 0);
+    ck_assert_int_eq(vpa_cluster_load_checkpoint(c, "ns", "v", "other", status, now, &err), -1);
+}
+END_TEST
+
 START_TEST(counts_of_stored_samples_do_not_overflow)
 {
     struct vpa_checkpoint_status status =
@@ -795,6 +819,7 @@ int main(void)
     tcase_add_test(tc, groups_merge_by_the_text_of_their_labels);
     tcase_add_loop_test(tc, hostile_checkpoints_spoil_nothing, 0, (int)VPA_COUNT(stored_cases));
     tcase_add_test(tc, weights_that_are_no_numbers_are_refused);
+    tcase_add_test(tc, what_a_long_interval_stores_is_loaded);
     tcase_add_test(tc, counts_of_stored_samples_do_not_overflow);
     tcase_add_test(tc, loaded_histories_are_merged_in);
     tcase_add_test(tc, many_containers_can_be_loaded);

@@ -105,8 +105,10 @@ void vpa_aggregate_save(const struct vpa_aggregate *a, vpa_time now, struct vpa_
 /* Whether the stored form can be loaded without spoiling what comes after: a total weight that is
  * not finite or above the maximum would make sums infinite and percentiles NaN, and a reference
  * time more than 100 half-lives ahead of now would make every new sample weigh nothing, for good.
- * The formats themselves are checked by loading. now unset: the time is not checked. VPA_INVALID.
- */
+ * Memory peaks are stamped with the end of their interval, so its reference may be as far ahead as
+ * that, and a half-life: global->memory_interval is that of the container, where its policy has
+ * one. The formats themselves are checked by loading. now unset: the time is not checked.
+ * VPA_INVALID. */
 int vpa_aggregate_check_stored(const struct vpa_aggregation *global,
                                const struct vpa_checkpoint_status *status, vpa_time now,
                                struct vpa_error *err) VPA_MUST_CHECK;

@@ -117,6 +117,8 @@ struct vpa_history_age {
 };
 struct vpa_history_age vpa_autoscaler_history_age(const struct vpa_autoscaler *v,
                                                   const char *container);
+/* How long a memory interval of the container is, by its policy or the flag. */
+vpa_duration vpa_autoscaler_memory_interval(const struct vpa_autoscaler *v, const char *container);
 /* Whether its stored history still has to be read; not so when new. Until then it must be neither
  * recommended for nor stored: both would be made of too little. */
 bool vpa_autoscaler_awaits_history(const struct vpa_autoscaler *v);
