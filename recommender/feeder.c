@@ -92,16 +92,19 @@ static void unload_others(struct feeder *f, const struct vpa_object *const *load
 {
     size_t total;
     struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(f->cluster, &total);
+    /* A copy: after each removal the model would sort all that are left. */
+    vpa_auto_free struct vpa_autoscaler **before = vpa_xcalloc(total + 1, sizeof(vpas[0]));
 
+    for (size_t i = 0; i < total; i++)
+        before[i] = vpas[i];
     for (size_t i = total; i > count; i--) {
-        const struct vpa_object *object = vpa_autoscaler_object(vpas[i - 1]);
+        const struct vpa_object *object = vpa_autoscaler_object(before[i - 1]);
 
         if (count > 0 && object == loaded[count - 1]) {
             count--;
             continue;
         }
         vpa_cluster_remove_vpa(f->cluster, object->meta.ns, object->meta.name);
-        vpas = vpa_cluster_vpas(f->cluster, &total);
     }
 }
 

@@ -166,12 +166,12 @@ static void mark_not_autoscaled(struct vpa_member *m)
  * quality metrics notice, and only until the other VPA's object changes. */
 void vpa_group_unlink(struct vpa_group *group, struct vpa_autoscaler *v)
 {
-    uint32_t at = 0;
+    uint32_t at = group->vpa_count - 1; /* the last by name goes first, where many go */
     size_t n = v->group_count;
 
     vpa_cluster_forget_names(v->cluster);
     while (group->vpas[at] != v)
-        at++;
+        at--;
     group->vpa_count--;
     for (; at < group->vpa_count; at++)
         group->vpas[at] = group->vpas[at + 1];

@@ -27,14 +27,18 @@ struct bed {
     struct vpa_transport *transport;
     struct vpa_random random;
     struct vpa_kube_client *client;
+    struct vpa_memory_stream *vpas; /* their watch */
+    bool without_vpas;
 };
+
+#define VPAS "/verticalpodautoscalers"
 
 static const struct vpa_buf *items_of(const struct world *w, const char *path)
 {
     const struct {
         const char *end;
         const struct vpa_buf *items;
-    } lists[] = {{"/verticalpodautoscalers", &w->vpas},
+    } lists[] = {{VPAS, &w->vpas},
                  {"metrics.k8s.io/v1beta1/pods", &w->usage},
                  {"/pods", &w->pods},
                  {"/replicasets", &w->replica_sets},
@@ -47,9 +51,15 @@ static const struct vpa_buf *items_of(const struct world *w, const char *path)
     return NULL;
 }
 
-static void serve_list(const struct world *w, const char *path, struct vpa_memory_reply *reply)
+static bool is_of_vpas(const char *path)
 {
-    const struct vpa_buf *items = items_of(w, path);
+    return vpa_str_ends_with(path, VPAS);
+}
+
+static void serve_list(const struct bed *bed, const char *path, struct vpa_memory_reply *reply)
+{
+    bool none = bed->without_vpas && is_of_vpas(path);
+    const struct vpa_buf *items = none ? NULL : items_of(bed->world, path);
     vpa_auto_buf text = {0};
 
     vpa_buf_init(&text, LIST_MAX);
@@ -58,20 +68,42 @@ static void serve_list(const struct world *w, const char *path, struct vpa_memor
     vpa_memory_reply_json(reply, 200, vpa_buf_text(&text));
 }
 
+static void on_closed(void *ctx)
+{
+    *(struct vpa_memory_stream **)ctx = NULL;
+}
+
+static void serve_watch(struct bed *bed, const char *path, struct vpa_memory_reply *reply)
+{
+    if (is_of_vpas(path))
+        bed->vpas = vpa_memory_reply_stream(reply, 200, on_closed, &bed->vpas);
+    else
+        vpa_memory_reply_stream(reply, 200, NULL, NULL);
+}
+
+/* All go at once, as with their namespace. */
+static void remove_vpas(struct bed *bed)
+{
+    static const char expired[] = "{\"type\":\"ERROR\",\"object\":{\"code\":410}}\n";
+
+    bed->without_vpas = true;
+    vpa_memory_stream_push(bed->vpas, expired, strlen(expired));
+}
+
 static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
 {
-    const struct bed *bed = ctx;
+    struct bed *bed = ctx;
 
     if (strcmp(q->method, "GET") != 0)
         vpa_memory_reply_json(reply, 200, "{\"metadata\":{\"name\":\"x\",\"namespace\":\"n\"}}");
     else if (vpa_memory_query(q, "watch"))
-        vpa_memory_reply_stream(reply, 200, NULL, NULL);
+        serve_watch(bed, q->path, reply);
     else if (strcmp(q->path, "/api/v1") == 0)
         vpa_memory_reply_json(reply, 200,
                               "{\"resources\":[{\"name\":\"pods\",\"kind\":\"Pod\"},"
                               "{\"name\":\"pods/resize\",\"kind\":\"Pod\"}]}");
     else
-        serve_list(bed->world, q->path, reply);
+        serve_list(bed, q->path, reply);
 }
 
 static void bed_start(struct bed *bed, const struct world *world)
@@ -212,6 +244,19 @@ static const char *no_env(void *ctx, const char *name)
     return NULL;
 }
 
+/* The last pass is the one before. */
+static void count_removal(struct bed *bed, struct recommender *r, struct count *count)
+{
+    uint64_t last = count->last;
+
+    remove_vpas(bed);
+    count_start(count);
+    vpa_loop_pump(bed->loop, VPA_MINUTE);
+    recommender_pass(r);
+    count_stop(count);
+    count->last = last;
+}
+
 static void run_recommender(const struct world *world, struct count *count)
 {
     struct recommender_config config;
@@ -240,6 +285,7 @@ static void run_recommender(const struct world *world, struct count *count)
         recommender_pass(r);
         count_stop(count);
     }
+    count_removal(&bed, r, count);
     recommender_free(r);
     bed_stop(&bed);
 }
