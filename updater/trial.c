@@ -118,9 +118,9 @@ static enum vpa_verdict judge_absent(struct pass *pass, struct trial *t,
         .ns = t->ns, .kind = t->kind, .name = t->name, .api_version = t->api_version};
     vpa_auto_unscheduled struct unscheduled found = {0};
     enum vpa_verdict verdict;
-    int32_t replicas;
+    int32_t wanted;
 
-    if (!vpa_owners_replicas(pass->env->owners, &owner, &replicas) || t->live >= replicas)
+    if (!vpa_owners_wanted(pass->env->owners, &owner, &wanted) || t->live >= wanted)
         return VPA_VERDICT_VOID; /* scaled down, or nobody says how many there are to be */
     switch (
         updater_unscheduled_find(pass->env->client, t->ns, t->kind, t->name, t->newest, &found)) {
@@ -130,7 +130,7 @@ static enum vpa_verdict judge_absent(struct pass *pass, struct trial *t,
         vpa_buf_printf(seen,
                        "no replacement was created for pod %s, %lld of %d pods are there: a quota, "
                        "an admission webhook or the controller refuses it",
-                       t->pod, (long long)t->live, (int)replicas);
+                       t->pod, (long long)t->live, (int)wanted);
         return VPA_VERDICT_NO_REPLACEMENT;
     case UNSCHEDULED_FOUND:
         break;

@@ -123,6 +123,35 @@ START_TEST(a_replacement_has_its_time_to_come)
 }
 END_TEST
 
+/* A DaemonSet counts those that are ready, which the pod that is missing is not: what counts is how
+ * many it is to have. */
+static void show_daemon_set(int ready, int desired)
+{
+    vpa_auto_free char *text =
+        vpa_xprintf("{\"metadata\":{\"name\":\"rs00\",\"namespace\":\"n\"},\"spec\":{\"selector\":{"
+                    "\"matchLabels\":{\"app\":\"a0\"}}},\"status\":{\"numberReady\":%d,"
+                    "\"desiredNumberScheduled\":%d}}",
+                    ready, desired);
+
+    show_object("apps/v1", "DaemonSet", text);
+    settle();
+}
+
+START_TEST(a_daemon_set_is_not_taken_down_pod_by_pod)
+{
+    server.owner_kind = "DaemonSet";
+    server.lost = true;
+    learn();
+    show_daemon_set(10, 10);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    show_daemon_set(9, 10 - _i); /* or a node has gone */
+    pass_for(3);
+    ck_assert_double_eq(failed_proofs("NoReplacement"), _i == 0);
+    ck_assert_uint_eq(server.call_count, (size_t)_i + 1);
+}
+END_TEST
+
 /* Others may take hours to end. */
 START_TEST(an_eviction_that_is_under_way_is_waited_for)
 {
@@ -652,6 +681,7 @@ int main(void)
     tcase_add_test(tc, an_eviction_of_which_nothing_is_seen_is_dropped);
     tcase_add_test(tc, a_resize_of_which_nothing_is_seen_is_waited_for_as_long);
     tcase_add_loop_test(tc, a_replacement_has_its_time_to_come, 0, VPA_COUNT(owners));
+    tcase_add_loop_test(tc, a_daemon_set_is_not_taken_down_pod_by_pod, 0, 2);
     tcase_add_test(tc, an_eviction_that_is_under_way_is_waited_for);
     tcase_add_test(tc, a_resized_pod_that_went_ends_its_trial);
     tcase_add_loop_test(tc, an_eviction_instead_of_a_resize, 0, 2);
