@@ -405,6 +405,65 @@ START_TEST(restarted_pods_of_a_daemon_set_are_still_wanted)
 }
 END_TEST
 
+static struct vpa_pod *daemon_pod(int i, const char *created, const char *phase, const char *ready)
+{
+    vpa_auto_free char *text = vpa_xprintf(
+        "{'metadata':{'name':'p%d','namespace':'n','uid':'u%d%s','creationTimestamp':'%s',"
+        "'ownerReferences':[{'apiVersion':'apps/v1','kind':'DaemonSet','name':'o','controller':"
+        "true}]},'status':{'phase':'%s','conditions':[{'type':'Ready','status':'%s',"
+        "'lastTransitionTime':'%s'}]}}",
+        i, i, created, created, phase, ready, created);
+
+    return objects_pod(&arena, text);
+}
+
+/* So it is with those that we evict: five of ten, which then are shown still, or gone, or replaced
+ * by pods that are not ready yet. */
+static const struct {
+    const char *name, *created, *phase, *ready; /* of the five */
+    int shown;
+    int64_t number_ready, configured, running;
+} daemons[] = {
+    {"the cache is behind", OLD, "Running", "True", 5, 10, 10, 5},
+    {"gone", OLD, "", "", 0, 5, 10, 5},
+    {"some are back", NEW, "Running", "False", 3, 5, 10, 5},
+    {"pending", NEW, "Pending", "False", 5, 5, 10, 5},
+    {"running", NEW, "Running", "False", 5, 5, 10, 5},
+    {"ready", NEW, "Running", "True", 5, 10, 10, 10},
+};
+
+START_TEST(evicted_pods_of_a_daemon_set_are_still_wanted)
+{
+    struct vpa_update_memory *memory = vpa_update_memory_new();
+    vpa_time now = vpa_time_from_unix(1772366400, 0);
+    struct vpa_disruption_options options = {.min_replicas = 1, .tolerance = 0.5, .memory = memory};
+    struct source source = {VPA_REPLICAS_KNOWN, daemons[_i].number_ready};
+    const struct vpa_pod *pods[10];
+    size_t count = 0;
+
+    for (int i = 0; i < 5; i++) {
+        vpa_update_memory_note_eviction(memory, daemon_pod(i, OLD, "Running", "True"),
+                                        now - VPA_HOUR, now);
+        pods[count++] = daemon_pod(5 + i, OLD, "Running", "True");
+    }
+    for (int i = 0; i < daemons[_i].shown; i++)
+        pods[count++] = daemon_pod(i, daemons[_i].created, daemons[_i].phase, daemons[_i].ready);
+    for (size_t i = 0; i < count; i++)
+        vpa_update_memory_observe(memory, pods[i], now + VPA_MINUTE);
+
+    struct vpa_disruption *d =
+        vpa_disruption_new(objects_vpa(&arena, "{}"), pods, count, replicas, &source, &options);
+    const struct vpa_replica_group *group = vpa_disruption_group(d, 0);
+
+    ck_assert_msg(group->configured == daemons[_i].configured, "%s: %d", daemons[_i].name,
+                  (int)group->configured);
+    ck_assert_msg(group->running == daemons[_i].running, "%s: %d", daemons[_i].name,
+                  (int)group->running);
+    vpa_disruption_free(d);
+    vpa_update_memory_free(memory);
+}
+END_TEST
+
 START_TEST(pods_without_a_controller_have_no_group)
 {
     const struct vpa_pod *pods[] = {
@@ -484,6 +543,7 @@ int main(void)
     tcase_add_test(tc, a_pod_that_went_is_missing_once);
     tcase_add_loop_test(tc, pods_that_go_in_doubt_are_awaited, 0, VPA_COUNT(doubts));
     tcase_add_test(tc, restarted_pods_of_a_daemon_set_are_still_wanted);
+    tcase_add_loop_test(tc, evicted_pods_of_a_daemon_set_are_still_wanted, 0, VPA_COUNT(daemons));
     tcase_add_test(tc, pods_without_a_controller_have_no_group);
     tcase_add_test(tc, no_pods_no_groups);
     tcase_add_test(tc, many_groups);
