@@ -298,6 +298,54 @@ START_TEST(a_list_that_is_denied_shows_no_replacement)
 }
 END_TEST
 
+/* However many of a namespace wait: its unscheduled pods are read once in a pass, and each finds its
+ * own. */
+START_TEST(a_namespace_is_asked_once_in_a_pass)
+{
+    server.vpas = 20;
+    server.pods_per_vpa = 2;
+    server.lost = true;
+    server.unscheduled = WAITING("ReplicaSet", "rs07", NEW, "PodScheduled");
+    learn();
+    pass_for(3);
+    ck_assert_uint_eq(server.call_count, 20);
+    ck_assert_uint_eq(server.unscheduled_lists, 1);
+    for (int v = 0; v < server.vpas; v++) {
+        vpa_auto_free char *name = vpa_xprintf("v%02d", v);
+        const char *const of[] = {v == 7 ? "Unschedulable" : "NoReplacement", name, "n"};
+
+        ck_assert_double_eq(metric("vpa_updater_failed_proofs_total", of), 1);
+    }
+}
+END_TEST
+
+static bool until_three_lists(void *ctx)
+{
+    const struct server *s = ctx;
+
+    return s->unscheduled_lists < 3;
+}
+
+/* What is not found out in this pass is so in another one. */
+START_TEST(lost_leadership_ends_the_lists)
+{
+    server.vpas = 6;
+    server.pods_per_vpa = 2;
+    server.spread = true;
+    server.lost = true;
+    server.may_act = until_three_lists;
+    learn();
+    pass_for(3);
+    ck_assert_uint_eq(server.unscheduled_lists, 3);
+    server.unscheduled_lists = 0;
+    pass_for(1);
+    ck_assert_uint_eq(server.unscheduled_lists, 3);
+    server.unscheduled_lists = 0;
+    pass_for(1);
+    ck_assert_uint_eq(server.unscheduled_lists, 0);
+}
+END_TEST
+
 /* ---- what is remembered of VPAs ---- */
 
 static const char *const hashes[] = {"pod-template-hash", "controller-revision-hash"};
@@ -693,6 +741,8 @@ int main(void)
     tcase_add_loop_test(tc, a_pod_without_a_node_is_the_replacement_of_its_own_kind, 0,
                         VPA_COUNT(waiting));
     tcase_add_test(tc, a_list_that_is_denied_shows_no_replacement);
+    tcase_add_test(tc, a_namespace_is_asked_once_in_a_pass);
+    tcase_add_test(tc, lost_leadership_ends_the_lists);
     tcase_add_loop_test(tc, a_template_is_known_by_its_hash, 0, VPA_COUNT(hashes));
     tcase_add_test(tc, an_older_template_is_another_one);
     tcase_add_test(tc, a_vpa_that_came_back_is_paused_as_it_says);
