@@ -310,16 +310,23 @@ static bool nobody(void *ctx, const char *uid)
     return false;
 }
 
-/* An eviction that nobody has confirmed: a pod that goes soon is awaited, once. */
+/* An eviction that nobody has confirmed: a pod that is gone at the first look since is awaited, once,
+ * whenever that look is; one that is seen to be alive when its time is over stays. */
 static const struct {
-    bool sure; /* a later try was accepted */
+    bool sure;          /* a later try was accepted */
+    vpa_duration alive; /* it was seen then; 0: never */
     bool goes;
     vpa_duration later; /* that was seen */
     int awaited;
 } doubts[] = {
-    {false, true, VPA_MINUTE, 1},         {false, true, VPA_DOUBT_PATIENCE - 1, 1},
-    {false, true, VPA_DOUBT_PATIENCE, 0}, {false, false, VPA_MINUTE, 0},
-    {true, true, VPA_MINUTE, 1},          {true, false, VPA_MINUTE, 1},
+    {false, 0, true, VPA_MINUTE, 1},
+    {false, 0, true, VPA_DOUBT_PATIENCE, 1},
+    {false, 0, true, VPA_HOUR, 1},
+    {false, VPA_DOUBT_PATIENCE - 1, true, VPA_HOUR, 1},
+    {false, VPA_DOUBT_PATIENCE, true, VPA_HOUR, 0},
+    {false, 0, false, VPA_MINUTE, 0},
+    {true, 0, true, VPA_MINUTE, 1},
+    {true, 0, false, VPA_MINUTE, 1},
 };
 
 START_TEST(pods_that_go_in_doubt_are_awaited)
@@ -334,6 +341,8 @@ START_TEST(pods_that_go_in_doubt_are_awaited)
     if (doubts[_i].sure)
         vpa_update_memory_note_eviction(memory, pod, 0, 0);
     ck_assert_int_eq(vpa_update_memory_is_evicted(memory, pod->meta.uid), doubts[_i].sure);
+    if (doubts[_i].alive)
+        vpa_update_memory_sweep(memory, everybody, NULL, doubts[_i].alive);
     for (int look = 0; look < 2; look++)
         vpa_update_memory_sweep(memory, doubts[_i].goes ? nobody : everybody, NULL,
                                 doubts[_i].later);
