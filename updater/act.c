@@ -610,5 +610,8 @@ static void drop(struct flight *flight)
         note_doubt(a);
     else
         note_restart(a);
+    /* The marker may be gone, and with it all that tells that a boost ends. */
+    if (a->resized || a->kind == ACTION_ANNOTATE)
+        note_boost(a);
     action_free(flight);
 }

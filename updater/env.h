@@ -47,7 +47,8 @@ struct pass_env {
     struct prove *prove;            /* what actions did; NULL: nobody looks */
     int64_t status_denied_at;       /* monotonic: no right to write conditions; 0: not known */
     bool told_of_dry_run;           /* the log says that it cannot be done */
-    bool has_recovered; /* the memory has what an earlier process may have left under way */
+    struct vpa_table recovered;     /* UIDs of VPAs of which the memory has what an earlier process
+                                     * may have left under way (recover.h) */
     struct vpa_update_options update;
     struct vpa_priority_options priority;
     struct vpa_disruption_options disruption;

@@ -10,6 +10,7 @@
  *     flight.h  requests under way: waiting for answers and for the limiter
  *     select.h  which VPAs take part, and which pods they control
  *     work.h    one VPA in the pass: its pods, groups, budgets and list
+ *     recover.h what an earlier process may have left under way
  *     words.h   why a pod is left alone, in words
  *     rest.h    the same for the ledger, when the answer changes
  *     condition.h  a condition of ours

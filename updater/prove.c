@@ -4,7 +4,8 @@
  * What an action did shows in the watch caches: the old pod goes, one that is newer than all pods
  * that the owner had comes. So a trial is a note of what was wanted, and every pass begins with a
  * look at those that are open. Only a replacement without a node is not in the cache, which holds
- * scheduled pods: when nothing has come for a while the API server is asked once.
+ * scheduled pods: when nothing has come for a while the API server is asked once, for all trials of
+ * the namespace.
  *
  * A trial that failed is kept until the next one of its group: a late replacement that carries the
  * values (a node came, the quota was raised, somebody deleted the bad pod) closes the breaker.
@@ -386,7 +387,8 @@ static void conclude(const struct look *look, struct trial *t, const struct vpa_
     drop_trial(prove, t->key);
 }
 
-static void look_at(const struct look *look, struct trial *t)
+/* True: the API server has to be asked about it. */
+static bool look_at(const struct look *look, struct trial *t)
 {
     const struct vpa_object *vpa = find_vpa(look, t->id.vpa);
     enum vpa_verdict verdict = VPA_VERDICT_VOID;
@@ -394,16 +396,53 @@ static void look_at(const struct look *look, struct trial *t)
 
     if (t->judged && !vpa_proof_breaker(look->prove->proof, t->id.vpa, t->id.way)) {
         drop_trial(look->prove, t->key);
-        return;
+        return false;
     }
     vpa_buf_init(&seen, 2 * VPA_SEEN_MAX);
     if (vpa && uid_of(vpa) == t->vpa_uid && vpa_update_mode_active(vpa_update_mode_of(vpa)))
         verdict = updater_trial_judge(look->pass, t, vpa, &seen);
     if (verdict == VPA_VERDICT_WAIT && t->replacement && !t->judged)
         vpa_proof_patched(look->prove->proof);
-    if (verdict == VPA_VERDICT_WAIT || (t->judged && verdict != VPA_VERDICT_GOOD && vpa))
-        return;
-    conclude(look, t, vpa, verdict, vpa_buf_text(&seen));
+    if (verdict == VPA_VERDICT_WAIT)
+        return t->asks != NULL;
+    if (!t->judged || verdict == VPA_VERDICT_GOOD || !vpa)
+        conclude(look, t, vpa, verdict, vpa_buf_text(&seen));
+    return false;
+}
+
+/* One list for each namespace, as long as the pass may go on: the others are asked about in the
+ * next one. trials: in the order of namespaces. */
+static void ask(const struct look *look, struct trial *const *trials, size_t count)
+{
+    struct pass *pass = look->pass;
+
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && vpa_str_eq(trials[end]->ns, trials[i]->ns);)
+            end++;
+        if (updater_pass_is_stopped(pass) || updater_pass_is_late(pass))
+            return;
+        updater_trials_ask(pass, trials + i, end - i);
+        for (size_t k = i; k < end; k++) {
+            if (trials[k]->verdict != VPA_VERDICT_WAIT)
+                conclude(look, trials[k], trials[k]->asks, trials[k]->verdict, trials[k]->told);
+        }
+    }
+}
+
+/* Keys begin with way and namespace, so that trials of one namespace that ask are neighbours. */
+static void look_at_all(const struct look *look)
+{
+    vpa_auto_free void **sorted = vpa_table_sorted(&look->prove->trials);
+    size_t count = look->prove->trials.count, asking = 0;
+    vpa_auto_free struct trial **ask_about = vpa_xcalloc(count + 1, sizeof(struct trial *));
+
+    for (size_t i = 0; i < count; i++) {
+        struct trial *t = sorted[i];
+
+        if (look_at(look, t))
+            ask_about[asking++] = t;
+    }
+    ask(look, ask_about, asking);
 }
 
 /* ---- a pass ---- */
@@ -579,12 +618,7 @@ void updater_prove_observe(struct pass *pass, const struct vpa_object *const *vp
         return;
     index_vpas(&look, vpas, vpa_count);
     find_replacements(prove, pods, pod_count);
-
-    vpa_auto_free void **trials = vpa_table_sorted(&prove->trials);
-    size_t count = prove->trials.count;
-
-    for (size_t i = 0; i < count; i++)
-        look_at(&look, trials[i]);
+    look_at_all(&look);
     renew_bases(&look);
     vpa_proof_sweep(prove->proof, vpa_is_known, &look, updater_env_now(pass->env));
     tell_scopes(prove);

@@ -9,7 +9,7 @@
  *
  * A trial belongs to the group of the pod (its owner). The first of a group is waited for; while a
  * group is proven one of its pods after the other is looked at all the same. No API call is made,
- * but one list of a namespace's unscheduled pods when a replacement does not come.
+ * but one list of a namespace's unscheduled pods in a pass when replacements do not come.
  */
 #ifndef UPDATER_PROVE_H
 #define UPDATER_PROVE_H

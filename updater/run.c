@@ -16,6 +16,7 @@
 #include "few.h"
 #include "flight.h"
 #include "prove.h"
+#include "recover.h"
 #include "select.h"
 #include "steps.h"
 #include "told.h"
@@ -201,24 +202,6 @@ static enum webhook look_at_webhook(struct pass_env *env)
     return valid ? WEBHOOK_WORKS : WEBHOOK_AWAY;
 }
 
-/* Boosts whose end an earlier process has sent and the kubelet not carried out: such pods must not
- * be evicted (S5), and only that process knew what it had sent. In doubt the pod stays. Before this
- * process has sent anything itself, which may look the same. */
-static void recover_unboosts(struct pass_env *env, const struct selection *selection)
-{
-    if (env->has_recovered)
-        return;
-    env->has_recovered = true;
-    for (size_t i = 0; i < selection->count; i++) {
-        const struct selected *s = &selection->items[i];
-
-        for (size_t k = 0; updater_work_boosts_of(env, s->vpa) && k < s->pod_count; k++) {
-            if (vpa_unboost_presumed(s->pods[k]))
-                vpa_update_memory_set_unboost(env->memory, s->pods[k]->meta.uid, true);
-        }
-    }
-}
-
 static void run_selected(struct pass *pass, struct selection *selection,
                          const struct vpa_object *const *vpas, size_t vpa_count,
                          struct stopwatch *watch)
@@ -234,7 +217,7 @@ static void run_selected(struct pass *pass, struct selection *selection,
     if (updater_pass_is_late(pass) || updater_pass_is_stopped(pass))
         return; /* half of a selection gives pods to the wrong VPA */
     sweep_memory(env, pods, count);
-    recover_unboosts(env, selection);
+    updater_recover(env, selection, vpas, vpa_count);
     pass->doing = "looking at what earlier changes did";
     updater_prove_observe(pass, vpas, vpa_count, selection, pods, count);
     lap(watch, "FilterPods");

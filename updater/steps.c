@@ -137,10 +137,10 @@ static enum vpa_rest rest_of_result(enum act_result result, enum vpa_rest state)
     }
 }
 
-static enum work_step resize(struct work *w, size_t k, enum vpa_rest state)
+static enum work_step after_resize(struct work *w, size_t k, enum act_result result,
+                                   enum vpa_rest state)
 {
     size_t i = w->list[k].index;
-    enum act_result result = updater_act_resize(w, i, k);
     enum vpa_rest rest = rest_of_result(result, state);
 
     if (result == ACT_LIMITED) {
@@ -166,6 +166,7 @@ static enum work_step resize_candidate(struct work *w, size_t k)
     const struct vpa_pod *pod = w->pods[i];
     struct vpa_replica_group *group = vpa_disruption_group(w->budget, i);
     struct vpa_update_verdict verdict;
+    enum act_result result;
     enum work_step step;
     enum vpa_rest rest;
 
@@ -186,9 +187,11 @@ static enum work_step resize_candidate(struct work *w, size_t k)
         return leave_alone(w, i, rest);
     if (!updater_pass_has_room(w->pass))
         return WORK_STEP_BLOCKED;
-    step = resize(w, k, verdict.rest);
-    /* Afterwards: what is written down of this attempt rests on what was known before it. */
-    if (verdict.decision == VPA_DECIDE_INFEASIBLE)
+    result = updater_act_resize(w, i, k);
+    step = after_resize(w, k, result, verdict.rest);
+    /* Afterwards: what is written down of this attempt rests on what was known before it. What was
+     * not sent for lack of room, or did not fit any more, says nothing of the node. */
+    if (verdict.decision == VPA_DECIDE_INFEASIBLE && result != ACT_BUDGET && result != ACT_STALE)
         vpa_update_memory_record_infeasible(env->memory, pod->meta.uid, &w->vpa->recommendation);
     return step;
 }

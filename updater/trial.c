@@ -26,6 +26,7 @@ void updater_trial_free(struct trial *t)
     free(t->api_version);
     free(t->pod);
     free(t->uid);
+    free(t->told);
     vpa_expected_release(&t->expected);
     free(t);
 }
@@ -110,37 +111,17 @@ static enum vpa_verdict judge_present(struct pass *pass, struct trial *t,
     return verdict;
 }
 
-/* Nothing has come: is there to be one, and where is it? */
+/* Nothing has come: is there to be one? Then it is asked for, with those of others. */
 static enum vpa_verdict judge_absent(struct pass *pass, struct trial *t,
-                                     const struct vpa_object *vpa, struct vpa_buf *seen)
+                                     const struct vpa_object *vpa)
 {
     const struct vpa_controller_key owner = {
         .ns = t->ns, .kind = t->kind, .name = t->name, .api_version = t->api_version};
-    vpa_auto_unscheduled struct unscheduled found = {0};
-    enum vpa_verdict verdict;
-    int32_t replicas;
 
-    if (!vpa_owners_replicas(pass->env->owners, &owner, &replicas) || t->live >= replicas)
+    if (!vpa_owners_wanted(pass->env->owners, &owner, &t->wanted) || t->live >= t->wanted)
         return VPA_VERDICT_VOID; /* scaled down, or nobody says how many there are to be */
-    switch (
-        updater_unscheduled_find(pass->env->client, t->ns, t->kind, t->name, t->newest, &found)) {
-    case UNSCHEDULED_UNKNOWN: /* asked again in the next pass */
-        return VPA_VERDICT_WAIT;
-    case UNSCHEDULED_NONE:
-        vpa_buf_printf(seen,
-                       "no replacement was created for pod %s, %lld of %d pods are there: a quota, "
-                       "an admission webhook or the controller refuses it",
-                       t->pod, (long long)t->live, (int)replicas);
-        return VPA_VERDICT_NO_REPLACEMENT;
-    case UNSCHEDULED_FOUND:
-        break;
-    }
-    verdict = judge_replacement(pass, t, vpa, &found.pod, seen);
-    if (vpa_verdict_failed(verdict))
-        return verdict;
-    vpa_buf_printf(seen, "pod %s has the values and no node takes it: %.400s", found.pod.meta.name,
-                   found.reason);
-    return blame(t, &found.pod, VPA_VERDICT_UNSCHEDULABLE);
+    t->asks = vpa;
+    return VPA_VERDICT_WAIT;
 }
 
 static enum vpa_verdict judge_eviction(struct pass *pass, struct trial *t,
@@ -162,7 +143,7 @@ static enum vpa_verdict judge_eviction(struct pass *pass, struct trial *t,
         t->gone = now;
     if (vpa_time_sub(now, t->gone) < env->config->proof_patience)
         return VPA_VERDICT_WAIT;
-    return judge_absent(pass, t, vpa, seen);
+    return judge_absent(pass, t, vpa);
 }
 
 static bool waits_too_long(const struct pass_env *env, const struct vpa_pod *pod,
@@ -229,6 +210,74 @@ static enum vpa_verdict judge_resize(struct pass *pass, struct trial *t,
 enum vpa_verdict updater_trial_judge(struct pass *pass, struct trial *t,
                                      const struct vpa_object *vpa, struct vpa_buf *seen)
 {
+    t->asks = NULL;
     return t->id.way == VPA_PROOF_EVICTION ? judge_eviction(pass, t, vpa, seen)
                                            : judge_resize(pass, t, vpa, seen);
+}
+
+/* ---- replacements without a node ---- */
+
+struct asking {
+    struct pass *pass;
+    struct vpa_table trials; /* by kind and name of the owner, of which there is one in a pass */
+};
+
+static void conclude(struct trial *t, enum vpa_verdict verdict, const struct vpa_buf *seen)
+{
+    t->verdict = verdict;
+    free(t->told);
+    t->told = vpa_xstrdup(vpa_buf_text(seen));
+}
+
+static void on_unscheduled(void *ctx, const struct vpa_pod *pod, const char *reason)
+{
+    const struct asking *a = ctx;
+    const struct vpa_owner_reference *owner = vpa_meta_controller_first(&pod->meta);
+    vpa_auto_free char *key = owner ? vpa_xjoin(owner->kind, '/', owner->name) : NULL;
+    struct trial *t = key ? vpa_table_find(&a->trials, key) : NULL;
+    enum vpa_verdict verdict;
+    vpa_auto_buf seen = {0};
+
+    if (!t || t->verdict != VPA_VERDICT_WAIT || pod->meta.creation <= t->newest ||
+        !vpa_time_is_unset(pod->meta.deletion))
+        return;
+    vpa_buf_init(&seen, 2 * VPA_SEEN_MAX);
+    verdict = judge_replacement(a->pass, t, t->asks, pod, &seen);
+    if (!vpa_verdict_failed(verdict)) {
+        vpa_buf_printf(&seen, "pod %s has the values and no node takes it: %.400s", pod->meta.name,
+                       reason);
+        verdict = blame(t, pod, VPA_VERDICT_UNSCHEDULABLE);
+    }
+    conclude(t, verdict, &seen);
+}
+
+static void conclude_absent(struct trial *t)
+{
+    vpa_auto_buf seen = {0};
+
+    vpa_buf_init(&seen, 2 * VPA_SEEN_MAX);
+    vpa_buf_printf(&seen,
+                   "no replacement was created for pod %s, %lld of %d pods are there: a quota, "
+                   "an admission webhook or the controller refuses it",
+                   t->pod, (long long)t->live, (int)t->wanted);
+    conclude(t, VPA_VERDICT_NO_REPLACEMENT, &seen);
+}
+
+void updater_trials_ask(struct pass *pass, struct trial *const *trials, size_t count)
+{
+    struct asking a = {.pass = pass};
+    vpa_auto_arena keys = {0};
+    bool listed;
+
+    for (size_t i = 0; i < count; i++) {
+        trials[i]->verdict = VPA_VERDICT_WAIT;
+        vpa_table_put(&a.trials, vpa_arena_printf(&keys, "%s/%s", trials[i]->kind, trials[i]->name),
+                      trials[i]);
+    }
+    listed = updater_unscheduled_each(pass->env->client, trials[0]->ns, on_unscheduled, &a);
+    for (size_t i = 0; listed && i < count; i++) {
+        if (trials[i]->verdict == VPA_VERDICT_WAIT) /* else in the next pass */
+            conclude_absent(trials[i]);
+    }
+    vpa_table_release(&a.trials);
 }

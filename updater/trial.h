@@ -24,6 +24,11 @@ struct trial {
     struct vpa_expected expected;
     const struct vpa_pod *replacement; /* of this pass */
     int64_t live;                      /* pods of the owner, of this pass */
+    /* Nothing has come, and whoever looks has to ask: for this VPA, in this pass; NULL: no. */
+    const struct vpa_object *asks;
+    int32_t wanted;           /* how many pods there are to be */
+    enum vpa_verdict verdict; /* what came of it, WAIT: not known yet; and what was seen, heap */
+    char *told;
     char key[];
 };
 
@@ -32,9 +37,12 @@ struct trial *updater_trial_new(struct work *w, size_t pod, const struct vpa_pro
 void updater_trial_free(struct trial *t);
 /* What a controller has made the pod of, as far as it says. */
 uint64_t updater_template_of(const struct vpa_pod *pod);
-/* t->replacement and t->live are those of this pass. seen: what was seen when it failed. One API
- * call at most, in one pass of the trial's life unless it fails. */
+/* t->replacement and t->live are those of this pass. seen: what was seen when it failed. Makes no
+ * API call; sets t->asks where one is needed, in one pass of the trial's life unless it fails. */
 enum vpa_verdict updater_trial_judge(struct pass *pass, struct trial *t,
                                      const struct vpa_object *vpa, struct vpa_buf *seen);
+/* Asks for all of them, which are of one namespace, with one list: t->verdict and t->told. Pumps the
+ * loop. */
+void updater_trials_ask(struct pass *pass, struct trial *const *trials, size_t count);
 
 #endif

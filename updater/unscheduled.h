@@ -1,6 +1,6 @@
 /*
- * The replacement that no node has taken: it is not in the cache, which holds scheduled pods, so
- * the API server is asked for the unscheduled ones of its namespace.
+ * Replacements that no node has taken: they are not in the cache, which holds scheduled pods, so
+ * the API server is asked for the unscheduled ones of a namespace.
  */
 #ifndef UPDATER_UNSCHEDULED_H
 #define UPDATER_UNSCHEDULED_H
@@ -8,22 +8,11 @@
 #include "vpa/api/pod.h"
 #include "vpa/kube/client.h"
 
-struct unscheduled {
-    struct vpa_arena arena;
-    struct vpa_pod pod;
-    const char *reason; /* the scheduler's message, or "" */
-};
-void updater_unscheduled_release(struct unscheduled *found);
-#define vpa_auto_unscheduled __attribute__((cleanup(updater_unscheduled_release)))
-
-enum unscheduled_answer {
-    UNSCHEDULED_FOUND,
-    UNSCHEDULED_NONE,    /* also where we have no right to look */
-    UNSCHEDULED_UNKNOWN, /* the list cannot be read now */
-};
-/* A pod of the owner, younger than that, without a node. Pumps the loop. */
-enum unscheduled_answer updater_unscheduled_find(struct vpa_kube_client *client, const char *ns,
-                                                 const char *kind, const char *name,
-                                                 vpa_time newest, struct unscheduled *out);
+/* reason: the scheduler's message, or "". Both until the function returns. */
+typedef void (*updater_unscheduled_fn)(void *ctx, const struct vpa_pod *pod, const char *reason);
+/* Each pod of the namespace without a node. True when that were all of them, and where we have no
+ * right to look; false: they cannot be read now. Pumps the loop. */
+bool updater_unscheduled_each(struct vpa_kube_client *client, const char *ns,
+                              updater_unscheduled_fn fn, void *ctx);
 
 #endif

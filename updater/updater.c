@@ -11,6 +11,7 @@
 
 #include "few.h"
 #include "prove.h"
+#include "recover.h"
 #include "run.h"
 #include "select.h"
 #include "told.h"
@@ -93,6 +94,7 @@ void updater_free(struct updater *u)
     vpa_update_memory_free(u->env.memory);
     updater_prove_free(u->env.prove);
     updater_select_forget(&u->env);
+    updater_recover_forget(&u->env);
     updater_told_forget(&u->env);
     updater_few_forget(&u->env);
     free(u);

@@ -271,6 +271,21 @@ bool vpa_owners_replicas(struct vpa_owners *o, const struct vpa_controller_key *
     return vpa_owners_replicas_within(o, key, INT64_MAX, replicas);
 }
 
+bool vpa_owners_wanted(struct vpa_owners *o, const struct vpa_controller_key *key, int32_t *wanted)
+{
+    enum vpa_controller_kind known = vpa_controller_kind_parse(key->kind);
+
+    if (known == VPA_KIND_OTHER)
+        return vpa_owners_replicas(o, key, wanted);
+
+    const struct owner_entry *entry = owner_store_find(&o->store, known, key->ns, key->name);
+
+    if (!entry || !entry->has_replicas)
+        return false;
+    *wanted = entry->wanted;
+    return true;
+}
+
 /* Life */
 
 static void tell_change(void *ctx)

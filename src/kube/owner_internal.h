@@ -33,6 +33,7 @@ struct owner_entry {
     const char *selector_error; /* NULL when the selector is good */
     bool has_replicas;
     int32_t replicas;
+    int32_t wanted; /* pods it is to have; another number than replicas for a DaemonSet */
 };
 
 struct owner_feed { /* one kind */

@@ -45,10 +45,11 @@ static int make_entry(void *ctx, struct vpa_arena *arena, const void *draft, voi
     entry->selector = vpa_selector_copy(arena, &c->selector);
     entry->selector_error = c->selector_error ? vpa_arena_strdup(arena, c->selector_error) : NULL;
     entry->has_replicas = c->has_replicas;
-    entry->replicas = c->replicas;
+    entry->replicas = entry->wanted = c->replicas;
     if (c->kind == VPA_KIND_DAEMON_SET) {
         entry->has_replicas = true;
         entry->replicas = c->number_ready; /* what upstream's disruption budget counts with */
+        entry->wanted = c->desired;
     }
     return 0;
 }
@@ -75,7 +76,8 @@ static bool same_entry(const void *before, const void *after)
     const struct owner_entry *a = before, *b = after;
 
     return same_parent(&a->parent, &b->parent) && a->has_replicas == b->has_replicas &&
-           a->replicas == b->replicas && vpa_str_eq(a->selector_error, b->selector_error) &&
+           a->replicas == b->replicas && a->wanted == b->wanted &&
+           vpa_str_eq(a->selector_error, b->selector_error) &&
            same_selector(&a->selector, &b->selector);
 }
 

@@ -31,6 +31,7 @@ struct owned_group {
     int64_t actual;
     int64_t evicted; /* earlier, but they still look alive */
     int64_t starting;
+    int64_t pending_starting; /* pending replacements: `pending` has them too */
     bool boosted;
     bool discarded;
     char *key;
@@ -70,13 +71,17 @@ static struct owned_group *group_of_owner(struct vpa_disruption *d, struct vpa_t
 static void count_pod(struct owned_group *g, const struct vpa_pod *pod,
                       const struct vpa_update_memory *memory)
 {
+    bool pending = vpa_pod_pending(pod);
+    bool starting = memory && vpa_update_memory_is_starting(memory, pod->meta.uid);
+
     g->actual++;
-    if (memory && vpa_update_memory_is_evicted(memory, pod->meta.uid))
+    if (memory && vpa_update_memory_is_evicted(memory, pod->meta.uid)) {
         g->evicted++;
-    else if (vpa_pod_pending(pod))
-        g->group.pending++;
-    else if (memory && vpa_update_memory_is_starting(memory, pod->meta.uid))
-        g->starting++;
+    } else {
+        g->group.pending += pending;
+        g->pending_starting += pending && starting;
+        g->starting += !pending && starting;
+    }
     if (vpa_boost_marked(&pod->meta.annotations))
         g->boosted = true;
     if (pod->meta.creation > g->group.newest)
@@ -104,8 +109,8 @@ static void assign_pods(struct vpa_disruption *d, const struct vpa_pod *const *p
     vpa_table_release(&by_key);
 }
 
-/* The live pods, those that were evicted and are to come back, and those that are unknown. */
-static void take_live_count(struct owned_group *g, void *ctx,
+/* Pods that were evicted, are not shown any more, and are to come back. */
+static int64_t to_come_back(const struct owned_group *g,
                             const struct vpa_disruption_options *options)
 {
     const struct vpa_replica_group *group = &g->group;
@@ -113,8 +118,17 @@ static void take_live_count(struct owned_group *g, void *ctx,
     int64_t awaited =
         memory ? vpa_update_memory_awaited(memory, group->ns, group->kind, group->name) : 0;
 
+    return awaited > g->evicted ? awaited - g->evicted : 0;
+}
+
+/* The live pods, those that were evicted and are to come back, and those that are unknown. */
+static void take_live_count(struct owned_group *g, void *ctx,
+                            const struct vpa_disruption_options *options)
+{
+    const struct vpa_replica_group *group = &g->group;
+
     g->group.live_count = true;
-    g->group.configured = g->actual + (awaited > g->evicted ? awaited - g->evicted : 0);
+    g->group.configured = g->actual + to_come_back(g, options);
     if (options->unknown)
         g->group.configured += options->unknown(ctx, group->ns, group->kind, group->name);
 }
@@ -130,8 +144,10 @@ static bool configured_replicas(struct owned_group *g, vpa_replicas_fn replicas,
     switch (replicas(ctx, g->group.ns, g->group.kind, g->group.api_version, g->group.name,
                      &g->group.configured)) {
     case VPA_REPLICAS_KNOWN:
-        if (vpa_str_eq(g->group.kind, "DaemonSet")) /* it counts pods that are ready */
-            g->group.configured += g->starting;
+        /* It counts pods that are ready. Those of which we know why they are not are still wanted:
+         * with each that is missing the next one could go. */
+        if (vpa_str_eq(g->group.kind, "DaemonSet"))
+            g->group.configured += g->starting + g->pending_starting + to_come_back(g, options);
         return true;
     case VPA_REPLICAS_UNKNOWN:
         take_live_count(g, ctx, options);

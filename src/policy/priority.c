@@ -45,20 +45,10 @@ static bool next_observed(const char **rest, char name[DNS_LABEL_MAX + 1], bool 
     return true;
 }
 
-/* The observed list of a pod, read once for all its containers. */
-struct observed {
-    struct vpa_arena arena;
-    bool read;
-    bool all;           /* there is no list, or none that can be used */
-    const char **names; /* sorted */
-    size_t count;
-};
-
-static void observed_release(struct observed *observed)
+void vpa_observed_release(struct vpa_observed *observed)
 {
     vpa_arena_release(&observed->arena);
 }
-#define auto_observed __attribute__((cleanup(observed_release))) struct observed
 
 static int compare_texts(const void *a, const void *b)
 {
@@ -76,9 +66,9 @@ static size_t count_separators(const char *text)
     return count;
 }
 
-static void observed_read(struct observed *o, const struct vpa_pod *pod)
+static void read_observed(struct vpa_observed *o)
 {
-    const char *rest = vpa_labels_get(&pod->meta.annotations, VPA_OBSERVED_ANNOTATION);
+    const char *rest = vpa_labels_get(&o->pod->meta.annotations, VPA_OBSERVED_ANNOTATION);
     char name[DNS_LABEL_MAX + 1];
     bool valid;
 
@@ -97,19 +87,12 @@ static void observed_read(struct observed *o, const struct vpa_pod *pod)
     qsort(o->names, o->count, sizeof(*o->names), compare_texts);
 }
 
-static bool is_observed(struct observed *o, const struct vpa_pod *pod, const char *container)
+bool vpa_container_observed(struct vpa_observed *o, const char *container)
 {
     if (!o->read)
-        observed_read(o, pod);
+        read_observed(o);
     return o->all || (o->count > 0 && bsearch(&container, o->names, o->count, sizeof(*o->names),
                                               compare_texts) != NULL);
-}
-
-bool vpa_container_observed(const struct vpa_pod *pod, const char *container)
-{
-    auto_observed observed = {.read = false};
-
-    return is_observed(&observed, pod, container);
 }
 
 static int64_t add_saturated(int64_t a, int64_t b)
@@ -163,13 +146,15 @@ static void collect_container(struct wishes *wishes, const struct vpa_pod *pod,
 static void collect(struct wishes *wishes, const struct vpa_pod *pod,
                     const struct vpa_recommendation *processed)
 {
-    auto_observed observed = {.read = false};
+    vpa_auto_observed struct vpa_observed observed = {.pod = pod};
 
     for (size_t i = 0; i < pod->container_count; i++) {
         const char *container = pod->containers[i].name;
         const struct vpa_container_recommendation *rec =
-            is_observed(&observed, pod, container) ? vpa_recommendation_find(processed, container)
-                                                   : NULL;
+            vpa_container_observed(&observed, container)
+                ? vpa_recommendation_find(processed, container)
+                : NULL;
+
         if (rec)
             collect_container(wishes, pod, rec, container);
     }
@@ -238,15 +223,15 @@ vpa_duration vpa_quick_oom_threshold(const struct vpa_object *vpa,
     return options->oom_threshold;
 }
 
-static bool is_quick_oom(struct observed *observed, const struct vpa_pod *pod,
-                         const struct vpa_object *vpa, const struct vpa_container_status *status,
-                         const struct vpa_priority_options *options)
+bool vpa_quick_oom_status(struct vpa_observed *observed, const struct vpa_object *vpa,
+                          const struct vpa_container_status *status,
+                          const struct vpa_priority_options *options)
 {
     const struct vpa_container_termination *last = &status->last_terminated;
 
     if (!last->present || !vpa_str_eq(last->reason, OOM_KILLED))
         return false;
-    if (!is_observed(observed, pod, status->name))
+    if (!vpa_container_observed(observed, status->name))
         return false;
 
     const struct vpa_container_policy *policy =
@@ -258,22 +243,13 @@ static bool is_quick_oom(struct observed *observed, const struct vpa_pod *pod,
            vpa_quick_oom_threshold(vpa, options);
 }
 
-bool vpa_quick_oom_status(const struct vpa_pod *pod, const struct vpa_object *vpa,
-                          const struct vpa_container_status *status,
-                          const struct vpa_priority_options *options)
-{
-    auto_observed observed = {.read = false};
-
-    return is_quick_oom(&observed, pod, vpa, status, options);
-}
-
 bool vpa_quick_oom(const struct vpa_pod *pod, const struct vpa_object *vpa,
                    const struct vpa_priority_options *options)
 {
-    auto_observed observed = {.read = false};
+    vpa_auto_observed struct vpa_observed observed = {.pod = pod};
 
     for (size_t i = 0; i < pod->status_count; i++) {
-        if (is_quick_oom(&observed, pod, vpa, &pod->statuses[i], options))
+        if (vpa_quick_oom_status(&observed, vpa, &pod->statuses[i], options))
             return true;
     }
     return false;

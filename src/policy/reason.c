@@ -75,12 +75,12 @@ void vpa_reason_end(const struct vpa_reason_phrases *p)
 
 /* ---- updates ---- */
 
-static bool quick_oom_of(const struct vpa_pod *pod, const struct vpa_object *vpa,
+static bool quick_oom_of(struct vpa_observed *observed, const struct vpa_object *vpa,
                          const char *container, const struct vpa_priority_options *options)
 {
-    const struct vpa_container_status *status = vpa_pod_status(pod, container);
+    const struct vpa_container_status *status = vpa_pod_status(observed->pod, container);
 
-    return status && vpa_quick_oom_status(pod, vpa, status, options);
+    return status && vpa_quick_oom_status(observed, vpa, status, options);
 }
 
 /* What about one container decided. */
@@ -133,14 +133,15 @@ void vpa_reason_of_update(const struct vpa_pod *pod, const struct vpa_object *vp
 {
     struct vpa_reason_phrases p = {.out = out, .pod = pod};
     struct cause cause = {.diff = vpa_priority_of(pod, processed).diff};
+    vpa_auto_observed struct vpa_observed observed = {.pod = pod};
 
     for (size_t i = 0; i < pod->container_count; i++) {
         const char *container = pod->containers[i].name;
 
         cause.rec = vpa_recommendation_find(processed, container);
-        if (!cause.rec || !vpa_container_observed(pod, container))
+        if (!cause.rec || !vpa_container_observed(&observed, container))
             continue;
-        cause.quick_oom = quick_oom_of(pod, vpa, container, options);
+        cause.quick_oom = quick_oom_of(&observed, vpa, container, options);
         put_container(&p, container, &cause);
     }
     vpa_reason_end(&p);

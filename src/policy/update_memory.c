@@ -19,7 +19,7 @@
 #include "vpa/policy/boost_marker.h"
 #include "vpa/policy/resize_state.h"
 
-/* Its eviction was not answered: if the pod goes soon, it was evicted. */
+/* Its eviction was not answered: if the pod is not seen alive when that is over, it was evicted. */
 struct doubt {
     bool ready;
     vpa_time newest;
@@ -348,11 +348,19 @@ const char **vpa_update_memory_infeasible_uids(const struct vpa_update_memory *m
     return uids;
 }
 
-/* What went while its eviction was in doubt was evicted. */
-static void settle_doubt(struct vpa_update_memory *memory, const struct entry *e, vpa_time now)
+/* A pod that is alive when its time is over was not evicted; one that went before anybody saw that
+ * was, whenever that is seen: passes may be far apart. */
+static void settle_doubt(struct vpa_update_memory *memory, struct entry *e, bool alive,
+                         vpa_time now)
 {
-    if (e->doubt && now < e->doubt->until)
-        await(memory, e->doubt->key, e->doubt->ready, e->doubt->newest, now);
+    struct doubt *doubt = e->doubt;
+
+    if (!doubt || (alive && now < doubt->until))
+        return;
+    if (!alive)
+        await(memory, doubt->key, doubt->ready, doubt->newest, now);
+    e->doubt = NULL;
+    free(doubt);
 }
 
 void vpa_update_memory_sweep(struct vpa_update_memory *memory,
@@ -362,9 +370,11 @@ void vpa_update_memory_sweep(struct vpa_update_memory *memory,
     void *value;
 
     for (size_t i = 0; vpa_table_next(&memory->entries, &i, &uid, &value);) {
-        if (live(ctx, uid))
+        bool alive = live(ctx, uid);
+
+        settle_doubt(memory, value, alive, now);
+        if (alive)
             continue;
-        settle_doubt(memory, value, now);
         vpa_table_remove(&memory->entries, uid);
         entry_free(value);
     }

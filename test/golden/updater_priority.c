@@ -97,9 +97,10 @@ static void compare_lists(struct priority_case *p, const struct vpa_pod *pod,
     struct golden_case *c = p->c;
     const char *name = pod->meta.name;
     struct text_list oom = {0}, expired = {0};
+    vpa_auto_observed struct vpa_observed observed = {.pod = pod};
 
     for (size_t i = 0; i < pod->status_count; i++) {
-        if (vpa_quick_oom_status(pod, p->vpa, &pod->statuses[i], &p->options))
+        if (vpa_quick_oom_status(&observed, p->vpa, &pod->statuses[i], &p->options))
             text_list_add(c, &oom, pod->statuses[i].name);
     }
     /* The reference stops before it looks at OOMs when a record rules the pod out. */
@@ -127,6 +128,7 @@ static void check_direction(const struct vpa_pod *pod, const struct vpa_recommen
 {
     const struct vpa_quantity most = vpa_quantity_milli(INT64_MAX);
     bool above = false, must = false;
+    vpa_auto_observed struct vpa_observed observed = {.pod = pod};
 
     for (size_t i = 0; i < pod->container_count; i++) {
         const char *name = pod->containers[i].name;
@@ -140,7 +142,7 @@ static void check_direction(const struct vpa_pod *pod, const struct vpa_recommen
             if (request && vpa_quantity_cmp(target, request) <= 0)
                 continue;
             above = true;
-            must |= vpa_container_observed(pod, name) &&
+            must |= vpa_container_observed(&observed, name) &&
                     (!request || vpa_quantity_cmp(request, &most) < 0);
         }
     }

@@ -263,6 +263,16 @@ static void observed_containers(struct shape *s, size_t n)
     s->statuses = repeat(n, "{'name':'c#','restartCount':0}");
 }
 
+/* As many names as containers, each of which an action is explained by. */
+static void observed_and_containers(struct shape *s, size_t n)
+{
+    containers(s, n);
+    s->annotations = enclose("'vpaObservedContainers':'c0,", n, " c#", "'");
+    s->statuses = repeat(n, "{'name':'c#','lastState':{'terminated':{'reason':'OOMKilled',"
+                            "'startedAt':'2026-02-01T00:00:00Z','finishedAt':"
+                            "'2026-02-01T00:01:00Z'}}}");
+}
+
 static void owner_references(struct shape *s, size_t n)
 {
     s->owners = repeat(n, "{'apiVersion':'v1','kind':'K','name':'o#','uid':'#'}");
@@ -426,6 +436,7 @@ static const struct {
     {"boosted-containers", false, boosted_containers},
     {"boost-marker-resources", false, boost_marker_resources},
     {"observed-containers", false, observed_containers},
+    {"observed-and-containers", false, observed_and_containers},
     {"owner-references", false, owner_references},
     {"limit-range-items", false, limit_items},
     {"limit-range-resources", false, limit_resources},

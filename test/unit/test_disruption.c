@@ -310,16 +310,23 @@ static bool nobody(void *ctx, const char *uid)
     return false;
 }
 
-/* An eviction that nobody has confirmed: a pod that goes soon is awaited, once. */
+/* An eviction that nobody has confirmed: a pod that is gone at the first look since is awaited, once,
+ * whenever that look is; one that is seen to be alive when its time is over stays. */
 static const struct {
-    bool sure; /* a later try was accepted */
+    bool sure;          /* a later try was accepted */
+    vpa_duration alive; /* it was seen then; 0: never */
     bool goes;
     vpa_duration later; /* that was seen */
     int awaited;
 } doubts[] = {
-    {false, true, VPA_MINUTE, 1},         {false, true, VPA_DOUBT_PATIENCE - 1, 1},
-    {false, true, VPA_DOUBT_PATIENCE, 0}, {false, false, VPA_MINUTE, 0},
-    {true, true, VPA_MINUTE, 1},          {true, false, VPA_MINUTE, 1},
+    {false, 0, true, VPA_MINUTE, 1},
+    {false, 0, true, VPA_DOUBT_PATIENCE, 1},
+    {false, 0, true, VPA_HOUR, 1},
+    {false, VPA_DOUBT_PATIENCE - 1, true, VPA_HOUR, 1},
+    {false, VPA_DOUBT_PATIENCE, true, VPA_HOUR, 0},
+    {false, 0, false, VPA_MINUTE, 0},
+    {true, 0, true, VPA_MINUTE, 1},
+    {true, 0, false, VPA_MINUTE, 1},
 };
 
 START_TEST(pods_that_go_in_doubt_are_awaited)
@@ -334,6 +341,8 @@ START_TEST(pods_that_go_in_doubt_are_awaited)
     if (doubts[_i].sure)
         vpa_update_memory_note_eviction(memory, pod, 0, 0);
     ck_assert_int_eq(vpa_update_memory_is_evicted(memory, pod->meta.uid), doubts[_i].sure);
+    if (doubts[_i].alive)
+        vpa_update_memory_sweep(memory, everybody, NULL, doubts[_i].alive);
     for (int look = 0; look < 2; look++)
         vpa_update_memory_sweep(memory, doubts[_i].goes ? nobody : everybody, NULL,
                                 doubts[_i].later);
@@ -400,6 +409,65 @@ START_TEST(restarted_pods_of_a_daemon_set_are_still_wanted)
     ck_assert_int_eq(group->configured, 10);
     ck_assert_int_eq(group->running, 5);
     ck_assert(!vpa_group_disruptable(group));
+    vpa_disruption_free(d);
+    vpa_update_memory_free(memory);
+}
+END_TEST
+
+static struct vpa_pod *daemon_pod(int i, const char *created, const char *phase, const char *ready)
+{
+    vpa_auto_free char *text = vpa_xprintf(
+        "{'metadata':{'name':'p%d','namespace':'n','uid':'u%d%s','creationTimestamp':'%s',"
+        "'ownerReferences':[{'apiVersion':'apps/v1','kind':'DaemonSet','name':'o','controller':"
+        "true}]},'status':{'phase':'%s','conditions':[{'type':'Ready','status':'%s',"
+        "'lastTransitionTime':'%s'}]}}",
+        i, i, created, created, phase, ready, created);
+
+    return objects_pod(&arena, text);
+}
+
+/* So it is with those that we evict: five of ten, which then are shown still, or gone, or replaced
+ * by pods that are not ready yet. */
+static const struct {
+    const char *name, *created, *phase, *ready; /* of the five */
+    int shown;
+    int64_t number_ready, configured, running;
+} daemons[] = {
+    {"the cache is behind", OLD, "Running", "True", 5, 10, 10, 5},
+    {"gone", OLD, "", "", 0, 5, 10, 5},
+    {"some are back", NEW, "Running", "False", 3, 5, 10, 5},
+    {"pending", NEW, "Pending", "False", 5, 5, 10, 5},
+    {"running", NEW, "Running", "False", 5, 5, 10, 5},
+    {"ready", NEW, "Running", "True", 5, 10, 10, 10},
+};
+
+START_TEST(evicted_pods_of_a_daemon_set_are_still_wanted)
+{
+    struct vpa_update_memory *memory = vpa_update_memory_new();
+    vpa_time now = vpa_time_from_unix(1772366400, 0);
+    struct vpa_disruption_options options = {.min_replicas = 1, .tolerance = 0.5, .memory = memory};
+    struct source source = {VPA_REPLICAS_KNOWN, daemons[_i].number_ready};
+    const struct vpa_pod *pods[10];
+    size_t count = 0;
+
+    for (int i = 0; i < 5; i++) {
+        vpa_update_memory_note_eviction(memory, daemon_pod(i, OLD, "Running", "True"),
+                                        now - VPA_HOUR, now);
+        pods[count++] = daemon_pod(5 + i, OLD, "Running", "True");
+    }
+    for (int i = 0; i < daemons[_i].shown; i++)
+        pods[count++] = daemon_pod(i, daemons[_i].created, daemons[_i].phase, daemons[_i].ready);
+    for (size_t i = 0; i < count; i++)
+        vpa_update_memory_observe(memory, pods[i], now + VPA_MINUTE);
+
+    struct vpa_disruption *d =
+        vpa_disruption_new(objects_vpa(&arena, "{}"), pods, count, replicas, &source, &options);
+    const struct vpa_replica_group *group = vpa_disruption_group(d, 0);
+
+    ck_assert_msg(group->configured == daemons[_i].configured, "%s: %d", daemons[_i].name,
+                  (int)group->configured);
+    ck_assert_msg(group->running == daemons[_i].running, "%s: %d", daemons[_i].name,
+                  (int)group->running);
     vpa_disruption_free(d);
     vpa_update_memory_free(memory);
 }
@@ -484,6 +552,7 @@ int main(void)
     tcase_add_test(tc, a_pod_that_went_is_missing_once);
     tcase_add_loop_test(tc, pods_that_go_in_doubt_are_awaited, 0, VPA_COUNT(doubts));
     tcase_add_test(tc, restarted_pods_of_a_daemon_set_are_still_wanted);
+    tcase_add_loop_test(tc, evicted_pods_of_a_daemon_set_are_still_wanted, 0, VPA_COUNT(daemons));
     tcase_add_test(tc, pods_without_a_controller_have_no_group);
     tcase_add_test(tc, no_pods_no_groups);
     tcase_add_test(tc, many_groups);

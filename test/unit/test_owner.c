@@ -190,23 +190,25 @@ START_TEST(knows_replicas)
     const struct {
         struct vpa_controller_key key;
         bool known;
-        int32_t replicas;
+        int32_t replicas, wanted;
     } cases[] = {
-        {{"n", "Deployment", "web", "apps/v1"}, true, 3},
-        {{"n", "Job", "job", "batch/v1"}, true, 4},
-        {{"n", "DaemonSet", "ds", "apps/v1"}, true, 5},
-        {{"n", "Deployment", "no", "apps/v1"}, false, 0},
-        {{"n", "Widget", "w", "example.com/v1"}, true, 7},
-        {{"n", "Widget", "x", "example.com/v1"}, false, 0},
+        {{"n", "Deployment", "web", "apps/v1"}, true, 3, 3},
+        {{"n", "Job", "job", "batch/v1"}, true, 4, 4},
+        {{"n", "DaemonSet", "ds", "apps/v1"}, true, 5, 6},
+        {{"n", "Deployment", "no", "apps/v1"}, false, 0, 0},
+        {{"n", "Widget", "w", "example.com/v1"}, true, 7, 7},
+        {{"n", "Widget", "x", "example.com/v1"}, false, 0, 0},
     };
     static const struct vpa_controller_key unasked[] = {{"n", "Node", "x", "v1"},
                                                         {"n", "Thing", "t", "a/b/c"}};
 
     synced();
     for (size_t i = 0; i < VPA_COUNT(cases); i++) {
-        int32_t replicas = 0;
+        int32_t replicas = 0, wanted = 0;
         ck_assert_int_eq(vpa_owners_replicas(owners, &cases[i].key, &replicas), cases[i].known);
         ck_assert_int_eq(replicas, cases[i].replicas);
+        ck_assert_int_eq(vpa_owners_wanted(owners, &cases[i].key, &wanted), cases[i].known);
+        ck_assert_int_eq(wanted, cases[i].wanted);
     }
     int asked = scale_gets() + discovery_gets();
     for (size_t i = 0; i < VPA_COUNT(unasked); i++) {

@@ -116,11 +116,13 @@ START_TEST(reads_observed_containers)
 {
     struct vpa_pod *pod = objects_pod(&arena, POD(C("{}"), OLD));
     struct vpa_label label = {VPA_OBSERVED_ANNOTATION, observed[_i].annotation};
+    vpa_auto_observed struct vpa_observed list = {.pod = pod};
 
     if (observed[_i].annotation)
         pod->meta.annotations = (struct vpa_labels){&label, 1, true};
-    ck_assert_msg(vpa_container_observed(pod, "c") == observed[_i].observed, "%s",
-                  observed[_i].name);
+    for (int question = 0; question < 2; question++)
+        ck_assert_msg(vpa_container_observed(&list, "c") == observed[_i].observed, "%s",
+                      observed[_i].name);
 }
 END_TEST
 

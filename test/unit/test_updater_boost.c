@@ -291,6 +291,38 @@ static void show_both(const char *request, const char *status)
     settle();
 }
 
+static void on_panic_timer(void *ctx)
+{
+    (void)ctx;
+    show_panic();
+}
+
+/* So it is when a panic comes, and nobody waits for the answer to the marker any more. */
+START_TEST(an_end_whose_answer_was_not_waited_for_is_not_forgotten)
+{
+    struct vpa_timer *timer = vpa_timer_new(server.loop, on_panic_timer, NULL);
+
+    server.boost = BOOST;
+    server.request = ends[_i].request;
+    server.pod = ends[_i].marker;
+    server.pods_per_vpa = 2;
+    server.annotation_delay = 10 * VPA_SECOND;
+    server.config.eviction_tolerance = 1;
+    start(0);
+    vpa_timer_start(timer, VPA_SECOND);
+    updater_pass(server.updater);
+    vpa_timer_free(timer);
+    ck_assert_uint_eq(server.annotated, 2);
+    hide_panic();
+    show_both("500m", GIVEN("1"));
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, ends[_i].resizes);
+    show_both("500m", GIVEN("500m"));
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, ends[_i].resizes + 2);
+}
+END_TEST
+
 /* The last resize counts: a pod that was resized since its boost ended is evicted when its node
  * cannot hold it. */
 START_TEST(a_resize_behind_the_end_of_a_boost_is_an_ordinary_one)
@@ -379,6 +411,37 @@ START_TEST(an_end_that_is_not_carried_out_yet_is_known_after_a_restart)
 }
 END_TEST
 
+/* Also of a VPA whose target was not there in the first pass, or that is another one since. */
+START_TEST(an_end_is_known_when_its_vpa_is_first_seen)
+{
+    server.boost = BOOST;
+    server.vpas = 2;
+    server.pods_per_vpa = 4;
+    start(0);
+    if (_i == 0)
+        hide_object("apps/v1", "ReplicaSet", "n", "rs01");
+    else
+        hide_vpa("v01");
+    settle();
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 2);
+    server.status = GIVEN("1200m");
+    for (int p = 0; p < server.pods_per_vpa; p++)
+        show_pod(1, p);
+    show_object("apps/v1", "ReplicaSet",
+                "{\"metadata\":{\"name\":\"rs01\",\"namespace\":\"n\"},\"spec\":{\"replicas\":4,"
+                "\"selector\":{\"matchLabels\":{\"app\":\"a1\"}}}}");
+    if (_i > 0)
+        server.uid_of_vpas = "w";
+    show_vpas();
+    settle();
+    for (int pass = 0; pass < 2; pass++)
+        updater_pass(server.updater);
+    for (size_t i = 0; i < server.call_count; i++)
+        ck_assert_ptr_null(strstr(server.calls[i], "p01-"));
+}
+END_TEST
+
 static void show_pod_with(int v, int p, const char *request, const char *more)
 {
     const char *usual = server.request, *status = server.status;
@@ -458,11 +521,13 @@ int main(void)
     tcase_add_test(tc, a_marker_that_cannot_be_read_ends_no_boost);
     tcase_add_test(tc, a_patch_is_made_anew_after_waiting);
     tcase_add_loop_test(tc, an_end_that_was_sent_is_waited_for, 0, VPA_COUNT(ends));
+    tcase_add_loop_test(tc, an_end_whose_answer_was_not_waited_for_is_not_forgotten, 0, 2);
     tcase_add_test(tc, a_resize_behind_the_end_of_a_boost_is_an_ordinary_one);
     tcase_add_loop_test(tc, a_boost_taken_out_of_an_idle_vpa_stays, 0, 2);
     tcase_add_test(tc, a_boost_whose_duration_is_set_to_nothing_is_taken_back);
     tcase_add_loop_test(tc, an_end_that_is_not_carried_out_yet_is_known_after_a_restart, 0,
                         VPA_COUNT(restarts));
+    tcase_add_loop_test(tc, an_end_is_known_when_its_vpa_is_first_seen, 0, 2);
     tcase_add_test(tc, a_pass_that_was_cut_short_is_no_restart);
     tcase_add_test(tc, gates_change_nothing_for_vpas_without_boost);
     suite_add_tcase(suite, tc);

@@ -422,6 +422,28 @@ START_TEST(what_waits_for_the_limiter_is_resized_when_it_still_may)
 }
 END_TEST
 
+/* What was not sent says nothing about the node: where its restart had no room, it is tried when
+ * there is some, whatever the kubelet says of an earlier one. */
+START_TEST(a_resize_that_was_not_sent_is_not_known_to_be_infeasible)
+{
+    server.mode = "InPlace";
+    server.container = RESTARTS;
+    server.status = ",{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":"
+                    "\"Infeasible\"}";
+    server.replicas = 12;
+    server.config.eviction_tolerance = 0;
+    start(1);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 0);
+    show_object("apps/v1", "ReplicaSet",
+                "{\"metadata\":{\"name\":\"rs00\",\"namespace\":\"n\"},\"spec\":{\"replicas\":10,"
+                "\"selector\":{\"matchLabels\":{\"app\":\"a0\"}}}}");
+    settle();
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+}
+END_TEST
+
 /* Without any wait for a token: while the answer to the first request is under way. */
 START_TEST(pods_that_went_while_an_answer_was_awaited_are_missing)
 {
@@ -721,6 +743,7 @@ int main(void)
     tcase_add_test(tc, pods_replaced_meanwhile_are_left_alone);
     tcase_add_loop_test(tc, pods_replaced_meanwhile_take_no_token, 0, 2);
     tcase_add_loop_test(tc, what_waits_to_be_sent_is_for_the_same_pod, 0, 2);
+    tcase_add_test(tc, a_resize_that_was_not_sent_is_not_known_to_be_infeasible);
     tcase_add_loop_test(tc, what_waits_for_the_limiter_is_resized_when_it_still_may, 0,
                         VPA_COUNT(waits));
     tcase_add_loop_test(tc, pods_that_went_while_an_answer_was_awaited_are_missing, 0, 3);

@@ -123,6 +123,35 @@ START_TEST(a_replacement_has_its_time_to_come)
 }
 END_TEST
 
+/* A DaemonSet counts those that are ready, which the pod that is missing is not: what counts is how
+ * many it is to have. */
+static void show_daemon_set(int ready, int desired)
+{
+    vpa_auto_free char *text =
+        vpa_xprintf("{\"metadata\":{\"name\":\"rs00\",\"namespace\":\"n\"},\"spec\":{\"selector\":{"
+                    "\"matchLabels\":{\"app\":\"a0\"}}},\"status\":{\"numberReady\":%d,"
+                    "\"desiredNumberScheduled\":%d}}",
+                    ready, desired);
+
+    show_object("apps/v1", "DaemonSet", text);
+    settle();
+}
+
+START_TEST(a_daemon_set_is_not_taken_down_pod_by_pod)
+{
+    server.owner_kind = "DaemonSet";
+    server.lost = true;
+    learn();
+    show_daemon_set(10, 10);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    show_daemon_set(9, 10 - _i); /* or a node has gone */
+    pass_for(3);
+    ck_assert_double_eq(failed_proofs("NoReplacement"), _i == 0);
+    ck_assert_uint_eq(server.call_count, (size_t)_i + 1);
+}
+END_TEST
+
 /* Others may take hours to end. */
 START_TEST(an_eviction_that_is_under_way_is_waited_for)
 {
@@ -266,6 +295,54 @@ START_TEST(a_list_that_is_denied_shows_no_replacement)
     learn();
     pass_for(9);
     ck_assert_double_eq(failed_proofs("NoReplacement"), 1);
+}
+END_TEST
+
+/* However many of a namespace wait: its unscheduled pods are read once in a pass, and each finds its
+ * own. */
+START_TEST(a_namespace_is_asked_once_in_a_pass)
+{
+    server.vpas = 20;
+    server.pods_per_vpa = 2;
+    server.lost = true;
+    server.unscheduled = WAITING("ReplicaSet", "rs07", NEW, "PodScheduled");
+    learn();
+    pass_for(3);
+    ck_assert_uint_eq(server.call_count, 20);
+    ck_assert_uint_eq(server.unscheduled_lists, 1);
+    for (int v = 0; v < server.vpas; v++) {
+        vpa_auto_free char *name = vpa_xprintf("v%02d", v);
+        const char *const of[] = {v == 7 ? "Unschedulable" : "NoReplacement", name, "n"};
+
+        ck_assert_double_eq(metric("vpa_updater_failed_proofs_total", of), 1);
+    }
+}
+END_TEST
+
+static bool until_three_lists(void *ctx)
+{
+    const struct server *s = ctx;
+
+    return s->unscheduled_lists < 3;
+}
+
+/* What is not found out in this pass is so in another one. */
+START_TEST(lost_leadership_ends_the_lists)
+{
+    server.vpas = 6;
+    server.pods_per_vpa = 2;
+    server.spread = true;
+    server.lost = true;
+    server.may_act = until_three_lists;
+    learn();
+    pass_for(3);
+    ck_assert_uint_eq(server.unscheduled_lists, 3);
+    server.unscheduled_lists = 0;
+    pass_for(1);
+    ck_assert_uint_eq(server.unscheduled_lists, 3);
+    server.unscheduled_lists = 0;
+    pass_for(1);
+    ck_assert_uint_eq(server.unscheduled_lists, 0);
 }
 END_TEST
 
@@ -652,6 +729,7 @@ int main(void)
     tcase_add_test(tc, an_eviction_of_which_nothing_is_seen_is_dropped);
     tcase_add_test(tc, a_resize_of_which_nothing_is_seen_is_waited_for_as_long);
     tcase_add_loop_test(tc, a_replacement_has_its_time_to_come, 0, VPA_COUNT(owners));
+    tcase_add_loop_test(tc, a_daemon_set_is_not_taken_down_pod_by_pod, 0, 2);
     tcase_add_test(tc, an_eviction_that_is_under_way_is_waited_for);
     tcase_add_test(tc, a_resized_pod_that_went_ends_its_trial);
     tcase_add_loop_test(tc, an_eviction_instead_of_a_resize, 0, 2);
@@ -663,6 +741,8 @@ int main(void)
     tcase_add_loop_test(tc, a_pod_without_a_node_is_the_replacement_of_its_own_kind, 0,
                         VPA_COUNT(waiting));
     tcase_add_test(tc, a_list_that_is_denied_shows_no_replacement);
+    tcase_add_test(tc, a_namespace_is_asked_once_in_a_pass);
+    tcase_add_test(tc, lost_leadership_ends_the_lists);
     tcase_add_loop_test(tc, a_template_is_known_by_its_hash, 0, VPA_COUNT(hashes));
     tcase_add_test(tc, an_older_template_is_another_one);
     tcase_add_test(tc, a_vpa_that_came_back_is_paused_as_it_says);

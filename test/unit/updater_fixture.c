@@ -420,6 +420,8 @@ static int answer_patch(const struct vpa_memory_request *q, struct vpa_memory_re
     free(server.last_annotation);
     server.last_annotation = vpa_xstrdup(q->body);
     server.annotated += !status;
+    if (!status)
+        vpa_memory_reply_delay(reply, server.annotation_delay);
     if (status && server.status_denied)
         return status_answer(reply, 403, "Forbidden", "no");
     if (status && server.status_code)

@@ -73,12 +73,13 @@ struct server {
     int lease_code;       /* of the answers to reads of it; 0: it is there as told */
     /* answers */
     vpa_duration delay;
-    vpa_duration page_delay;      /* of the second page of pods; 0: all in one page */
-    const char *slow;             /* the list of this collection never comes; NULL: all do */
-    vpa_duration panic_delay;     /* of the list of the panic ConfigMap */
-    const char *resize_refusal;   /* the Status that answers every resize; NULL: none */
-    const char *eviction_refusal; /* and every eviction */
-    int refusal_code;             /* of both; 0: 403 */
+    vpa_duration page_delay;       /* of the second page of pods; 0: all in one page */
+    const char *slow;              /* the list of this collection never comes; NULL: all do */
+    vpa_duration panic_delay;      /* of the list of the panic ConfigMap */
+    const char *resize_refusal;    /* the Status that answers every resize; NULL: none */
+    const char *eviction_refusal;  /* and every eviction */
+    int refusal_code;              /* of both; 0: 403 */
+    vpa_duration annotation_delay; /* of the answers to patches of a pod's annotations */
     int annotation_code; /* of the answers to patches of a pod's annotations; 0: it is patched */
     int refuse;          /* every n-th eviction or resize is refused, 0: none */
     int refuse_from;

@@ -88,6 +88,10 @@ bool vpa_owners_replicas(struct vpa_owners *owners, const struct vpa_controller_
  * the loop. */
 bool vpa_owners_replicas_within(struct vpa_owners *owners, const struct vpa_controller_key *key,
                                 vpa_duration age, int32_t *replicas);
+/* Pods that the controller is to have: the same number, but status.desiredNumberScheduled for a
+ * DaemonSet, whose other number falls with each pod that is missing. */
+bool vpa_owners_wanted(struct vpa_owners *owners, const struct vpa_controller_key *key,
+                       int32_t *wanted);
 /* Whether a scale that is asked for has told a number once, though it may not be known now. */
 bool vpa_owners_has_said(const struct vpa_owners *owners, const struct vpa_controller_key *key);
 

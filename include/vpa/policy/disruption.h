@@ -27,8 +27,8 @@ struct vpa_disruption_options {
     double tolerance;          /* --eviction-tolerance */
     bool in_place_skip_budget; /* --in-place-skip-disruption-budget */
     /* What is known of evictions; NULL: nothing. An evicted pod counts as gone from then on,
-     * however alive it looks, and a live count that stands in for a configured one counts it until
-     * it is replaced. */
+     * however alive it looks; a live count that stands in for a configured one, and the count of
+     * those that are ready in a DaemonSet, are without it until it is replaced: it is added. */
     const struct vpa_update_memory *memory;
     /* Pods that the owner has beside those given, and of which nobody knows what they say (U21):
      * they count as not available. NULL: none. */

@@ -8,8 +8,7 @@
  *         VPA_ADMIT_ACCEPTED) ...
  *
  * "processed" is the recommendation after capping for this pod (policy/capping.h); all functions
- * take NULL or an absent recommendation for "none". Pure functions: nothing is kept, nothing
- * allocated.
+ * take NULL or an absent recommendation for "none". Pure functions: nothing is kept.
  */
 #ifndef VPA_POLICY_PRIORITY_H
 #define VPA_POLICY_PRIORITY_H
@@ -19,6 +18,7 @@
 
 #include "vpa/api/pod.h"
 #include "vpa/api/vpa.h"
+#include "vpa/base/mem.h"
 #include "vpa/base/time.h"
 
 /* Written by the webhook: the containers that a VPA looked at, joined with ", ". */
@@ -46,9 +46,21 @@ enum vpa_admission {
     VPA_ADMIT_ACCEPTED,
 };
 
+/* The observed list of a pod, read once for all questions about its containers: it may be as long
+ * as an annotation can be. Begins as {.pod = pod}; the rest belongs to the functions. */
+struct vpa_observed {
+    const struct vpa_pod *pod;
+    struct vpa_arena arena;
+    bool read;          /* by the first question */
+    bool all;           /* there is no list, or none that can be used */
+    const char **names; /* sorted */
+    size_t count;
+};
+void vpa_observed_release(struct vpa_observed *observed);
+#define vpa_auto_observed __attribute__((cleanup(vpa_observed_release)))
 /* Whether the annotation lists the container; true for every container while it is absent or
  * unusable. */
-bool vpa_container_observed(const struct vpa_pod *pod, const char *container);
+bool vpa_container_observed(struct vpa_observed *observed, const char *container);
 
 struct vpa_priority vpa_priority_of(const struct vpa_pod *pod,
                                     const struct vpa_recommendation *processed);
@@ -57,7 +69,7 @@ struct vpa_priority vpa_priority_of(const struct vpa_pod *pod,
 vpa_duration vpa_quick_oom_threshold(const struct vpa_object *vpa,
                                      const struct vpa_priority_options *options);
 /* Whether this entry of status.containerStatuses shows a quick OOM (updater.md 10.3). */
-bool vpa_quick_oom_status(const struct vpa_pod *pod, const struct vpa_object *vpa,
+bool vpa_quick_oom_status(struct vpa_observed *observed, const struct vpa_object *vpa,
                           const struct vpa_container_status *status,
                           const struct vpa_priority_options *options);
 /* Whether any entry does. */

@@ -49,7 +49,8 @@ void vpa_update_memory_note_eviction(struct vpa_update_memory *memory, const str
  * cache may be behind. */
 #define VPA_DOUBT_PATIENCE (2 * VPA_MINUTE)
 /* Notes that nobody has said whether the pod was evicted. It counts as alive while it looks so;
- * when it goes meanwhile, as vpa_update_memory_sweep sees, its replacement is waited for. */
+ * when vpa_update_memory_sweep finds it gone, and has not found it alive after that time, its
+ * replacement is waited for. */
 void vpa_update_memory_note_doubt(struct vpa_update_memory *memory, const struct vpa_pod *pod,
                                   vpa_time newest, vpa_time now);
 /* Whether the pod was evicted. It may still look alive, in a cache that is behind. */
