@@ -34,6 +34,7 @@ struct patch {
     const struct vpa_object *vpa;
     const struct vpa_pod_patch_options *options;
     struct vpa_json_patch ops;
+    const struct vpa_buf *out; /* that ops go to */
     struct vpa_buf path;
     struct vpa_buf updates; /* value of vpaUpdates so far, "" while nothing was patched */
 };
@@ -121,6 +122,8 @@ static void describe(struct patch *p, size_t container, const struct vpa_contain
 {
     bool first = true;
 
+    if (vpa_buf_failed(&p->updates))
+        return; /* the phrases of containers of one name are those of all of them */
     if (p->updates.len) {
         vpa_buf_puts(&p->updates, "; ");
     } else {
@@ -131,7 +134,7 @@ static void describe(struct patch *p, size_t container, const struct vpa_contain
     vpa_buf_puts(&p->updates, "container ");
     vpa_buf_put_uint(&p->updates, container);
     vpa_buf_puts(&p->updates, ": ");
-    for (size_t i = 0; i < plan->notes.count; i++)
+    for (size_t i = 0; i < plan->notes.count && !vpa_buf_failed(&p->updates); i++)
         add_word(p, &first, plan->notes.items[i], "");
     for (size_t i = 0; i < plan->requests.count; i++)
         add_word(p, &first, plan->requests.items[i].name, " request");
@@ -275,7 +278,7 @@ static void patch_containers(struct patch *p, struct vpa_container_plan *plans)
 {
     bool mode_off = strcmp(vpa_object_mode(p->vpa), "Off") == 0;
 
-    for (size_t i = 0; i < p->pod->container_count; i++) {
+    for (size_t i = 0; i < p->pod->container_count && !vpa_buf_failed(p->out); i++) {
         if (mode_off)
             clear_plan(&plans[i]);
         if (p->options->startup_boost) {
@@ -291,6 +294,7 @@ static void write_patch(struct patch *p, struct vpa_container_plan *plans, struc
 {
     vpa_buf_init(&p->path, PATH_MAX_LEN);
     vpa_buf_init(&p->updates, WORDS_MAX_LEN);
+    p->out = out;
     vpa_json_patch_begin(&p->ops, out);
     if (!p->pod->meta.annotations.present) {
         vpa_buf_puts(&p->path, ANNOTATIONS);

@@ -240,6 +240,19 @@ static void boosts_of_one_name(struct shape *s, size_t n)
     s->containers = repeat(n, "{'name':'c0','resources':{'requests':{'cpu':'4'}}}");
 }
 
+/* Each has the phrases of all. */
+static void containers_of_one_name(struct shape *s, size_t n)
+{
+    s->containers = repeat(n, "{'name':'c0','resources':{'limits':{'cpu':'1'}}}");
+}
+
+static void resources_of_one_name(struct shape *s, size_t n)
+{
+    s->spec = repeat(1, BOOST);
+    s->containers = repeat(n, "{'name':'c0','resources':{'requests':{'cpu':'1'}}}");
+    s->recommended = enclose("{'containerName':'c0','target':{'cpu':'1',", n, "'r#':'1'", "}}");
+}
+
 static void observed_containers(struct shape *s, size_t n)
 {
     s->annotations = enclose("'vpaObservedContainers':'", n, "c#", "'");
@@ -410,6 +423,8 @@ static const struct {
     {"boost-marker-resources", false, boost_marker_resources},
     {"boost-marker-long", false, long_boost_marker},
     {"boosts-of-one-name", false, boosts_of_one_name},
+    {"containers-of-one-name", false, containers_of_one_name},
+    {"resources-of-one-name", false, resources_of_one_name},
     {"observed-containers", false, observed_containers},
     {"owner-references", false, owner_references},
     {"limit-range-items", false, limit_items},
