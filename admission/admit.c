@@ -185,7 +185,12 @@ const struct vpa_object *admit_match(const struct snapshot *snapshot, enum vpa_m
 {
     const struct vpa_owner_view *owners = snapshot_owners(snapshot);
     bool is_mirror = false;
+
     owner_error->code = VPA_OK;
+    *unknown = false;
+    if (!snapshot_has_vpas(snapshot, pod->meta.ns))
+        return NULL; /* nobody need know its owners, which costs a request, and others' waiting */
+
     struct vpa_controller_key top = topmost(owners, arena, pod, &is_mirror, owner_error);
     struct candidates c = {.arena = arena, .owners = owners, .rule = rule};
 
