@@ -742,6 +742,48 @@ START_TEST(pods_of_namespaces_without_vpas_ask_nothing)
 }
 END_TEST
 
+/* One line for a pod, however many containers it has, and not one for every pod. */
+START_TEST(unusable_boosts_are_told_once_for_a_pod)
+{
+    struct fixture f = {.vpas = VPA(",'startupBoost':{'cpu':{'type':'Percent'}}"),
+                        .stateful_sets = STATEFUL_SET};
+    struct vpa_error err;
+
+    fixture_start(&f, false);
+    fixture_daemon(&f, true);
+    ck_assert_int_eq(admission_sync(f.admission, &err), 0);
+    vpa_loop_pump(f.loop, VPA_SECOND);
+    struct server *server = server_new_unbound(&(struct server_options){
+        .cell = admission_cell(f.admission), .admit = {.startup_boost = true}});
+    const char *body = fixture_json(
+        &f.arena,
+        POD_REVIEW("{'metadata':{'name':'web-0','namespace':'ns','labels':{'app':'web'},"
+                   "'ownerReferences':[{'kind':'StatefulSet','name':'web','apiVersion':'apps/v1',"
+                   "'controller':true}]},'spec':{'containers':[{'name':'c'},{'name':'d'},{'name':"
+                   "'e'}]}}"));
+    const struct vpa_server_request request = {
+        .method = "POST", .path = "/", .query = "", .body = body, .body_len = strlen(body)};
+    capture_log(0);
+    for (int i = 0; i < 2000; i++) {
+        struct vpa_server_response response = {0};
+
+        server_answer(server, &request, "application/json", &response);
+        free(response.body);
+        if (i > 0)
+            continue;
+        ck_assert_uint_eq(logged("\n"), 1);
+        ck_assert_uint_eq(logged("\"Startup boost cannot be used, container is not boosted\" "
+                                 "namespace=\"ns\" pod=\"web-0\" container=\"c\" containers=3 "
+                                 "reason=\"type is neither Factor nor Quantity\" notLogged=0"),
+                          1);
+    }
+    ck_assert_uint_lt(logged("\n"), 1000);
+    fixture_quiet();
+    server_free(server);
+    fixture_stop(&f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("admission_admit");
@@ -763,6 +805,7 @@ int main(void)
     tcase_add_loop_test(tc, pods_with_absurdly_many_containers_are_not_read, 0, 2);
     tcase_add_loop_test(tc, pods_of_namespaces_without_vpas_ask_nothing, 0,
                         (int)VPA_COUNT(foreign));
+    tcase_add_test(tc, unusable_boosts_are_told_once_for_a_pod);
     tcase_add_loop_test(tc, refusals_before_reading, 0, (int)VPA_COUNT(refusals));
     suite_add_tcase(suite, tc);
     return fixture_run(suite);
