@@ -185,7 +185,12 @@ const struct vpa_object *admit_match(const struct snapshot *snapshot, enum vpa_m
 {
     const struct vpa_owner_view *owners = snapshot_owners(snapshot);
     bool is_mirror = false;
+
     owner_error->code = VPA_OK;
+    *unknown = false;
+    if (!snapshot_has_vpas(snapshot, pod->meta.ns))
+        return NULL; /* nobody need know its owners, which costs a request, and others' waiting */
+
     struct vpa_controller_key top = topmost(owners, arena, pod, &is_mirror, owner_error);
     struct candidates c = {.arena = arena, .owners = owners, .rule = rule};
 
@@ -206,13 +211,15 @@ const struct vpa_object *admit_match(const struct snapshot *snapshot, enum vpa_m
 
 /* ---- pods ---- */
 
-static void log_unusable_boost(void *ctx, const char *container, const char *reason)
+/* A pod may have thousands of containers: the first one is told, and how many there are. */
+static void note_unusable_boost(void *ctx, const char *container, const char *reason)
 {
-    const struct vpa_pod *pod = ctx;
+    struct admission *a = ctx;
 
-    VPA_WARN("Startup boost cannot be used, container is not boosted",
-             VPA_KV("namespace", pod->meta.ns), VPA_KV("pod", pod->meta.name),
-             VPA_KV("container", container), VPA_KV("reason", reason));
+    if (a->result->unusable_boosts++ > 0)
+        return;
+    a->result->unboosted_container = vpa_arena_printf(a->arena, "%.256s", container);
+    a->result->unboosted_why = vpa_arena_strdup(a->arena, reason);
 }
 
 /* S10: the pod asks not to run without a VPA. One that changes nothing, being Off, will do. */
@@ -277,6 +284,12 @@ static void complete_names(struct admission *a, struct vpa_pod *pod)
         pod->meta.ns = a->request.ns;
 }
 
+static void note_pod(struct admission *a, const struct vpa_pod *pod)
+{
+    a->result->pod_ns = vpa_arena_printf(a->arena, "%.256s", pod->meta.ns);
+    a->result->pod_name = vpa_arena_printf(a->arena, "%.256s", pod->meta.name);
+}
+
 /* An owner that is not in the caches is often on its way: pods follow their ReplicaSet within
  * milliseconds. Other errors stay. */
 static void note_owner_error(struct admission *a, const struct vpa_pod *pod,
@@ -286,8 +299,7 @@ static void note_owner_error(struct admission *a, const struct vpa_pod *pod,
         return;
     a->result->owner_error = vpa_arena_strdup(a->arena, err->text);
     a->result->owner_unknown = err->code == VPA_RETRY || err->code == VPA_NOT_FOUND;
-    a->result->pod_ns = vpa_arena_printf(a->arena, "%.256s", pod->meta.ns);
-    a->result->pod_name = vpa_arena_printf(a->arena, "%.256s", pod->meta.name);
+    note_pod(a, pod);
 }
 
 /* What no API server sends. Whoever can reach the port can make us say so: the caller decides how
@@ -371,8 +383,8 @@ static void patch_pod(struct admission *a, struct vpa_pod *pod, const struct vpa
     const struct vpa_pod_patch_options options = {
         .startup_boost = a->options->startup_boost,
         .max_cpu_boost = a->options->max_cpu_boost,
-        .on_unusable_boost = log_unusable_boost,
-        .ctx = pod,
+        .on_unusable_boost = note_unusable_boost,
+        .ctx = a,
         .changes = a->options->explain || vpa_log_enabled(PATCH_LEVEL, __FILE__) ? &changes : NULL,
     };
     struct vpa_patch_facts facts = {
@@ -388,6 +400,8 @@ static void patch_pod(struct admission *a, struct vpa_pod *pod, const struct vpa
     vpa_buf_init(&words, VPA_REASON_MAX);
     vpa_buf_reserve(&a->patch, USUAL_LEN);
     int failed = vpa_pod_patch(a->arena, pod, vpa, facts.limits, &options, &a->patch, &err);
+    if (a->result->unusable_boosts)
+        note_pod(a, pod);
     if (failed == 0 && vpa_buf_failed(&a->patch))
         failed = vpa_fail(&err, VPA_LIMIT, "the patch would be longer than %zu bytes", PATCH_MAX);
     if (failed < 0) {

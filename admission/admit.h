@@ -48,7 +48,11 @@ struct admit_result {
     /* The owners of the pod could not be followed: the text is in the arena, NULL otherwise. */
     const char *owner_error;
     bool owner_unknown; /* some owner is not known, or not yet: a newer snapshot may know it */
-    const char *pod_ns; /* of that pod */
+    /* Boosts that say nothing usable: of how many containers, the first of them and why. */
+    size_t unusable_boosts;
+    const char *unboosted_container;
+    const char *unboosted_why;
+    const char *pod_ns; /* of the pod whose owners or boosts these are, in the arena */
     const char *pod_name;
     /* What was decided, but for the time; without a decision there is nothing to write down: no VPA
      * has to do with the pod, or the VPA was let through. Lives as long as arena and snapshot. */

@@ -184,6 +184,23 @@ static void write_down(struct server *server, const struct vpa_server_request *r
     vpa_ledger_record(server->ledger, &result->entry);
 }
 
+/* What was wrong with a pod that was admitted nevertheless. */
+static void tell_of_pod(struct server *server, const struct admit_result *result)
+{
+    int64_t dropped;
+
+    if (result->owner_error && may_log(server, &dropped))
+        VPA_ERROR("Failed to get parent controller for pod", VPA_KV("err", result->owner_error),
+                  VPA_KV("namespace", result->pod_ns), VPA_KV("pod", result->pod_name),
+                  VPA_KV("notLogged", dropped));
+    if (result->unusable_boosts && may_log(server, &dropped))
+        VPA_WARN("Startup boost cannot be used, container is not boosted",
+                 VPA_KV("namespace", result->pod_ns), VPA_KV("pod", result->pod_name),
+                 VPA_KV("container", result->unboosted_container),
+                 VPA_KV("containers", (int64_t)result->unusable_boosts),
+                 VPA_KV("reason", result->unboosted_why), VPA_KV("notLogged", dropped));
+}
+
 /* Answers from the newest snapshot, and from newer ones while an owner of the pod is not known and
  * there is time. */
 static void answer(struct server *server, struct vpa_arena *arena,
@@ -191,7 +208,7 @@ static void answer(struct server *server, struct vpa_arena *arena,
                    struct admit_result *result)
 {
     struct snapshot *snapshot = snapshot_acquire(server->cell);
-    int64_t until = 0, dropped;
+    int64_t until = 0;
 
     for (;;) {
         admit(snapshot, &server->admit, arena, request->body, request->body_len, out, result);
@@ -208,10 +225,7 @@ static void answer(struct server *server, struct vpa_arena *arena,
     }
     if (result->complaint)
         complain(server, result->complaint, result->complaint_why);
-    if (result->owner_error && may_log(server, &dropped))
-        VPA_ERROR("Failed to get parent controller for pod", VPA_KV("err", result->owner_error),
-                  VPA_KV("namespace", result->pod_ns), VPA_KV("pod", result->pod_name),
-                  VPA_KV("notLogged", dropped));
+    tell_of_pod(server, result);
     write_down(server, request, result);
     snapshot_unref(snapshot);
 }

@@ -193,6 +193,14 @@ void snapshot_targeting_vpas(const struct snapshot *snapshot, const char *ns,
     targets_visit(&snapshot->targets, &snapshot->vpas, ns, visit_known, &targeting);
 }
 
+bool snapshot_has_vpas(const struct snapshot *snapshot, const char *ns)
+{
+    size_t at = 0;
+
+    return next_vpa(snapshot, ns, "", "", &at) ||
+           targets_exist(&snapshot->targets, &snapshot->vpas, ns);
+}
+
 const struct vpa_object *snapshot_unknown_vpa(const struct snapshot *snapshot, const char *ns,
                                               const char *kind, const char *name)
 {

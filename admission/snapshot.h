@@ -49,6 +49,9 @@ void snapshot_vpas(const struct snapshot *snapshot, const char *ns, const char *
 void snapshot_targeting_vpas(const struct snapshot *snapshot, const char *ns,
                              void (*visit)(void *ctx, const struct vpa_object *vpa), void *ctx);
 
+/* Whether the namespace has any VPA, known or not. */
+bool snapshot_has_vpas(const struct snapshot *snapshot, const char *ns);
+
 /* An unknown VPA (vpa/kube/cache.h) with that target, or with the empty kind and name one whose
  * target cannot be told; NULL when there is none. Nothing may be decided about the pods that it
  * governs, or may govern: those of the target, or all of the namespace. */

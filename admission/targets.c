@@ -118,3 +118,18 @@ void targets_visit(const struct vpa_shared_map *targets, const struct vpa_shared
                  (vpa = next_vpa(vpas, ns, ((const struct target_item *)item)->target, &i));)
                 visit(ctx, vpa);
 }
+
+bool targets_exist(const struct vpa_shared_map *targets, const struct vpa_shared_map *vpas,
+                   const char *ns)
+{
+    const struct vpa_shared_item *item;
+
+    for (uint64_t bucket = 0; bucket < BUCKETS; bucket++)
+        for (size_t at = 0; (item = vpa_shared_map_next(targets, bucket_hash(ns, bucket), &at));) {
+            size_t i = 0;
+
+            if (next_vpa(vpas, ns, ((const struct target_item *)item)->target, &i))
+                return true;
+        }
+    return false;
+}

@@ -19,5 +19,8 @@ void targets_note(struct vpa_shared_map *targets, const struct vpa_shared_map *v
 void targets_visit(const struct vpa_shared_map *targets, const struct vpa_shared_map *vpas,
                    const char *ns, void (*visit)(void *ctx, const struct vpa_object *vpa),
                    void *ctx);
+/* Whether the namespace has any. */
+bool targets_exist(const struct vpa_shared_map *targets, const struct vpa_shared_map *vpas,
+                   const char *ns);
 
 #endif

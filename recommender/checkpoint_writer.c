@@ -216,7 +216,7 @@ static bool take_vpa(struct checkpoint_worker *worker)
     worker->now = vpa_loop_now(loop);
     worker->took_one = true;
     /* Whatever comes of it: one whose checkpoints are refused does not go first for ever. */
-    vpa_autoscaler_set_checkpoint_tried(worker->vpa, worker->now);
+    *vpa_autoscaler_checkpoint_tried(worker->vpa) = worker->now;
     set_target(worker);
     vpa_cluster_checkpoints(w->c->options.cluster, worker->vpa, worker->now,
                             checkpoint_jobs_on_container, worker);
@@ -330,7 +330,7 @@ static void fill_queue(struct checkpoint_writer *w)
             vpa_condition_true(object->conditions, object->condition_count,
                                VPA_CONDITION_FETCHING_HISTORY))
             continue;
-        candidates[n++] = (struct candidate){vpas[i], vpa_autoscaler_checkpoint_tried(vpas[i]), i};
+        candidates[n++] = (struct candidate){vpas[i], *vpa_autoscaler_checkpoint_tried(vpas[i]), i};
     }
     qsort(candidates, n, sizeof *candidates, candidate_cmp);
     w->queue = vpa_xcalloc(n + 1, sizeof *w->queue);

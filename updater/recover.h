@@ -1,6 +1,7 @@
 /*
- * What an earlier process may have left under way (S5): boosts whose end it has sent and the kubelet
- * not carried out. Such pods must not be evicted, and only that process knew what it had sent.
+ * What an earlier process may have left under way (S5): boosts whose end it has sent and the
+ * kubelet not carried out. Such pods must not be evicted, and only that process knew what it had
+ * sent.
  */
 #ifndef UPDATER_RECOVER_H
 #define UPDATER_RECOVER_H

@@ -41,8 +41,8 @@ uint64_t updater_template_of(const struct vpa_pod *pod);
  * API call; sets t->asks where one is needed, in one pass of the trial's life unless it fails. */
 enum vpa_verdict updater_trial_judge(struct pass *pass, struct trial *t,
                                      const struct vpa_object *vpa, struct vpa_buf *seen);
-/* Asks for all of them, which are of one namespace, with one list: t->verdict and t->told. Pumps the
- * loop. */
+/* Asks for all of them, which are of one namespace, with one list: t->verdict and t->told. Pumps
+ * the loop. */
 void updater_trials_ask(struct pass *pass, struct trial *const *trials, size_t count);
 
 #endif

@@ -504,14 +504,9 @@ void vpa_autoscaler_set_awaits_history(struct vpa_autoscaler *v, bool awaits)
     v->awaits_history = awaits;
 }
 
-vpa_time vpa_autoscaler_checkpoint_tried(const struct vpa_autoscaler *v)
+vpa_time *vpa_autoscaler_checkpoint_tried(struct vpa_autoscaler *v)
 {
-    return v->checkpoint_tried;
-}
-
-void vpa_autoscaler_set_checkpoint_tried(struct vpa_autoscaler *v, vpa_time t)
-{
-    v->checkpoint_tried = t;
+    return &v->checkpoint_tried;
 }
 
 /* ---- order of groups ---- */

@@ -103,6 +103,10 @@ bool vpa_boost_apply(struct vpa_arena *arena, const struct vpa_startup_boost *bo
         keep_below(arena, &request, spec_limit);
     if (unboosted && vpa_quantity_cmp(&request, unboosted) < 0)
         request = *unboosted;
+    if (!unboosted && vpa_quantity_sign(&request) < 0) {
+        *reason = "quantity is negative, and there is nothing to take it from";
+        return false; /* no API server would take the pod */
+    }
 
     if (strcmp(controlled, "RequestsAndLimits") == 0) {
         struct vpa_scaled_limit limit =

@@ -476,23 +476,28 @@ static void drop_nameless(struct vpa_resource_list *list)
     list->count = kept;
 }
 
-/* Requests and limits of one container from its processed entry. */
+/* Requests and limits of one container from its processed entry. Containers of one name share the
+ * list of requests: each with its own, a pod of many and a long recommendation would be a product.
+ */
 static void plan_container(struct capping *c, const struct vpa_resource_policy *policy,
                            size_t index, const struct vpa_container_recommendation *r,
-                           struct vpa_container_plan *plan)
+                           struct vpa_container_plan *plans)
 {
     const char *name = c->pod->containers[index].name;
+    size_t first = (size_t)container_index(c->pod, name);
+    struct vpa_container_plan *plan = &plans[index];
 
-    plan->requests = shallow_copy(c->arena, &r->target);
+    plan->requests = first == index ? shallow_copy(c->arena, &r->target) : plans[first].requests;
     if (strcmp(vpa_controlled_values(policy, name), "RequestsAndLimits") == 0) {
         struct vpa_scaled_limits scaled =
             vpa_scale_limits(c->arena, &c->effective[index].limits, &c->effective[index].requests,
                              &plan->requests, &c->limits->container.defaults);
         plan->limits = scaled.limits;
         for (size_t i = 0; i < scaled.note_count; i++)
-            add_note(c->arena, notes_for(c, container_index(c->pod, name)), scaled.notes[i]);
+            add_note(c->arena, notes_for(c, (ptrdiff_t)first), scaled.notes[i]);
     }
-    drop_nameless(&plan->requests);
+    if (first == index)
+        drop_nameless(&plan->requests);
 }
 
 /* Of each container of the pod that is recommended something. */
@@ -506,7 +511,7 @@ static struct vpa_container_plan *make_plans(struct capping *c,
     for (size_t i = 0; i < pod->container_count; i++) {
         const struct vpa_container_recommendation *r = find_entry(c, pod->containers[i].name);
         if (r)
-            plan_container(c, policy, i, r, &plans[i]);
+            plan_container(c, policy, i, r, plans);
     }
     return plans;
 }

@@ -22,6 +22,8 @@
 /* Bounds of the pieces collected aside; a pod has at most 1.5 MiB. */
 #define PATH_MAX_LEN 4096
 #define WORDS_MAX_LEN (1 << 20)
+/* Of a marker: cpu and memory, twice. */
+#define MARKER_MAX_LEN 4096
 
 #define ANNOTATIONS "/metadata/annotations"
 
@@ -32,6 +34,7 @@ struct patch {
     const struct vpa_object *vpa;
     const struct vpa_pod_patch_options *options;
     struct vpa_json_patch ops;
+    const struct vpa_buf *out; /* that ops go to */
     struct vpa_buf path;
     struct vpa_buf updates; /* value of vpaUpdates so far, "" while nothing was patched */
 };
@@ -119,6 +122,8 @@ static void describe(struct patch *p, size_t container, const struct vpa_contain
 {
     bool first = true;
 
+    if (vpa_buf_failed(&p->updates))
+        return; /* the phrases of containers of one name are those of all of them */
     if (p->updates.len) {
         vpa_buf_puts(&p->updates, "; ");
     } else {
@@ -129,7 +134,7 @@ static void describe(struct patch *p, size_t container, const struct vpa_contain
     vpa_buf_puts(&p->updates, "container ");
     vpa_buf_put_uint(&p->updates, container);
     vpa_buf_puts(&p->updates, ": ");
-    for (size_t i = 0; i < plan->notes.count; i++)
+    for (size_t i = 0; i < plan->notes.count && !vpa_buf_failed(&p->updates); i++)
         add_word(p, &first, plan->notes.items[i], "");
     for (size_t i = 0; i < plan->requests.count; i++)
         add_word(p, &first, plan->requests.items[i].name, " request");
@@ -162,7 +167,7 @@ static void add_marker(struct patch *p, const struct vpa_container *container)
     vpa_buf_init(&key, PATH_MAX_LEN);
     vpa_buf_puts(&key, VPA_BOOST_ANNOTATION_PREFIX);
     vpa_buf_puts(&key, container->name);
-    vpa_buf_init(&value, PATH_MAX_LEN);
+    vpa_buf_init(&value, MARKER_MAX_LEN);
     vpa_boost_marker_format(container, &value);
     add_annotation(p, vpa_buf_text(&key), vpa_buf_text(&value));
 }
@@ -185,6 +190,18 @@ static void share_requests(struct patch *p, size_t index, struct vpa_container_p
     *latest = index;
 }
 
+/* The marker of a container that comes with one, or NULL. A longer one than is ever written is
+ * nobody's, and of the containers of one name only the first has one: a review may have megabytes
+ * of markers and thousands of containers. */
+static const char *marker_of(const struct patch *p, const struct vpa_container *container)
+{
+    const char *marker = vpa_boost_marker_find(&p->pod->meta.annotations, container->name);
+
+    if (!marker || strnlen(marker, MARKER_MAX_LEN + 1) > MARKER_MAX_LEN)
+        return NULL;
+    return vpa_pod_container(p->pod, container->name) == container ? marker : NULL;
+}
+
 /* The container as it was before its boost, for a pod that comes with one: an API server may ask
  * twice, of two registrations or behind another webhook, and a pod may be a copy. The marker is
  * believed when boosting what it says gives what the container has. */
@@ -193,24 +210,28 @@ static const struct vpa_container *before_boost(struct patch *p,
                                                 const struct vpa_startup_boost *boost,
                                                 const struct vpa_container_plan *plan)
 {
-    const char *marker = vpa_boost_marker_find(&p->pod->meta.annotations, container->name);
+    const char *marker = marker_of(p, container);
     const struct vpa_quantity *has = vpa_resource_find(&container->resources.requests, VPA_CPU);
     struct vpa_resource_list requests, limits;
-    struct vpa_container *was;
+    struct vpa_container was = *container, *kept;
+    vpa_auto_arena tried = {0}; /* most of it is of no use afterwards */
     const char *ignored;
 
     if (!marker || !has)
         return container;
-    was = vpa_arena_alloc(p->arena, sizeof(*was));
-    *was = *container;
-    requests = vpa_resource_list_copy(p->arena, &plan->requests);
-    limits = vpa_resource_list_copy(p->arena, &plan->limits);
-    if (vpa_boost_marker_parse(p->arena, marker, &was->resources, NULL) < 0 ||
-        !vpa_boost_apply(p->arena, boost, was,
+    requests = vpa_resource_list_copy(&tried, &plan->requests);
+    limits = vpa_resource_list_copy(&tried, &plan->limits);
+    if (vpa_boost_marker_parse(&tried, marker, &was.resources, NULL) < 0 ||
+        !vpa_boost_apply(&tried, boost, &was,
                          vpa_controlled_values(&p->vpa->resource_policy, container->name),
-                         &p->options->max_cpu_boost, &requests, &limits, &ignored))
+                         &p->options->max_cpu_boost, &requests, &limits, &ignored) ||
+        vpa_quantity_cmp(vpa_resource_find(&requests, VPA_CPU), has) != 0)
         return container;
-    return vpa_quantity_cmp(vpa_resource_find(&requests, VPA_CPU), has) == 0 ? was : container;
+    kept = vpa_arena_alloc(p->arena, sizeof(*kept));
+    *kept = was;
+    kept->resources.requests = vpa_resource_list_copy(p->arena, &was.resources.requests);
+    kept->resources.limits = vpa_resource_list_copy(p->arena, &was.resources.limits);
+    return kept;
 }
 
 /* Boosts the plan of one container; false when the container is to be left alone altogether: its
@@ -257,7 +278,7 @@ static void patch_containers(struct patch *p, struct vpa_container_plan *plans)
 {
     bool mode_off = strcmp(vpa_object_mode(p->vpa), "Off") == 0;
 
-    for (size_t i = 0; i < p->pod->container_count; i++) {
+    for (size_t i = 0; i < p->pod->container_count && !vpa_buf_failed(p->out); i++) {
         if (mode_off)
             clear_plan(&plans[i]);
         if (p->options->startup_boost) {
@@ -273,6 +294,7 @@ static void write_patch(struct patch *p, struct vpa_container_plan *plans, struc
 {
     vpa_buf_init(&p->path, PATH_MAX_LEN);
     vpa_buf_init(&p->updates, WORDS_MAX_LEN);
+    p->out = out;
     vpa_json_patch_begin(&p->ops, out);
     if (!p->pod->meta.annotations.present) {
         vpa_buf_puts(&p->path, ANNOTATIONS);

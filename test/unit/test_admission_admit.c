@@ -689,6 +689,101 @@ START_TEST(pods_with_absurdly_many_containers_are_not_read)
 }
 END_TEST
 
+#define OTHER_VPA                                                                                  \
+    "{'metadata':{'name':'v','namespace':'other'},'spec':{'targetRef':{'apiVersion':'apps/v1',"    \
+    "'kind':'StatefulSet','name':'web'}}}"
+#define POD_OF_WIDGET                                                                              \
+    "{'metadata':{'name':'p','namespace':'ns','ownerReferences':[{'kind':'Widget','name':'w',"     \
+    "'apiVersion':'toys.io/v1','controller':true}]},'spec':{'containers':[{'name':'c'}]}}"
+
+/* Whose pods nobody could have looked at: nothing is known of their owners. */
+static const struct {
+    const char *vpas, *pod;
+    bool followed; /* the owners: waited for, asked for, complained of */
+} foreign[] = {
+    {OTHER_VPA, POD_OF("ReplicaSet", "none"), false},
+    {OTHER_VPA, POD_OF_WIDGET, false},
+    {"", POD_OF_WIDGET, false},
+    {VPA(""), POD_OF("ReplicaSet", "none"), true},
+    {VPA(""), POD_OF_WIDGET, true},
+    {BY_LABELS("2021"), POD_OF_WIDGET, true},
+    {BAD_VPA(""), POD_OF_WIDGET, true},
+    {BAD_VPA("'targetRef':" DB_TARGET ","), POD_OF_WIDGET, true},
+};
+
+START_TEST(pods_of_namespaces_without_vpas_ask_nothing)
+{
+    struct fixture f = {.vpas = foreign[_i].vpas};
+    const struct admit_options options = {.explain = true};
+    struct admit_result result;
+    vpa_auto_buf out = {0};
+    struct vpa_error err;
+
+    fixture_start(&f, false);
+    fixture_daemon(&f, true);
+    ck_assert_int_eq(admission_sync(f.admission, &err), 0);
+    vpa_loop_pump(f.loop, VPA_SECOND);
+    size_t before = sim_cluster_asked(f.sim, "GET", "/apis/toys.io");
+    struct snapshot *snapshot = snapshot_acquire(admission_cell(f.admission));
+    const char *body = fixture_json(
+        &f.arena, vpa_arena_printf(&f.arena,
+                                   "{'request':{'uid':'u','namespace':'ns','resource':{'group':'',"
+                                   "'version':'v1','resource':'pods'},'object':%s}}",
+                                   foreign[_i].pod));
+    vpa_buf_init(&out, ADMIT_ANSWER_MAX);
+    admit(snapshot, &options, &f.arena, body, strlen(body), &out, &result);
+    snapshot_unref(snapshot);
+    vpa_loop_pump(f.loop, VPA_SECOND);
+    ck_assert_int_eq(result.owner_unknown, foreign[_i].followed);
+    ck_assert_int_eq(result.owner_error != NULL, foreign[_i].followed);
+    ck_assert_int_eq(sim_cluster_asked(f.sim, "GET", "/apis/toys.io") > before,
+                     foreign[_i].followed && strstr(foreign[_i].pod, "Widget") != NULL);
+    fixture_stop(&f);
+}
+END_TEST
+
+/* One line for a pod, however many containers it has, and not one for every pod. */
+START_TEST(unusable_boosts_are_told_once_for_a_pod)
+{
+    struct fixture f = {.vpas = VPA(",'startupBoost':{'cpu':{'type':'Percent'}}"),
+                        .stateful_sets = STATEFUL_SET};
+    struct vpa_error err;
+
+    fixture_start(&f, false);
+    fixture_daemon(&f, true);
+    ck_assert_int_eq(admission_sync(f.admission, &err), 0);
+    vpa_loop_pump(f.loop, VPA_SECOND);
+    struct server *server = server_new_unbound(&(struct server_options){
+        .cell = admission_cell(f.admission), .admit = {.startup_boost = true}});
+    const char *body = fixture_json(
+        &f.arena,
+        POD_REVIEW("{'metadata':{'name':'web-0','namespace':'ns','labels':{'app':'web'},"
+                   "'ownerReferences':[{'kind':'StatefulSet','name':'web','apiVersion':'apps/v1',"
+                   "'controller':true}]},'spec':{'containers':[{'name':'c'},{'name':'d'},{'name':"
+                   "'e'}]}}"));
+    const struct vpa_server_request request = {
+        .method = "POST", .path = "/", .query = "", .body = body, .body_len = strlen(body)};
+    capture_log(0);
+    for (int i = 0; i < 2000; i++) {
+        struct vpa_server_response response = {0};
+
+        server_answer(server, &request, "application/json", &response);
+        free(response.body);
+        if (i > 0)
+            continue;
+        ck_assert_uint_eq(logged("\n"), 1);
+        ck_assert_uint_eq(logged("\"Startup boost cannot be used, container is not boosted\" "
+                                 "namespace=\"ns\" pod=\"web-0\" container=\"c\" containers=3 "
+                                 "reason=\"type is neither Factor nor Quantity\" notLogged=0"),
+                          1);
+    }
+    ck_assert_uint_lt(logged("\n"), 1000);
+    fixture_quiet();
+    server_free(server);
+    fixture_stop(&f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("admission_admit");
@@ -708,6 +803,9 @@ int main(void)
     tcase_add_loop_test(tc, odd_reviews_are_told, 0, (int)VPA_COUNT(odd_reviews));
     tcase_add_loop_test(tc, reviews_beyond_our_limits_are_answered_with_their_uid, 0, 2);
     tcase_add_loop_test(tc, pods_with_absurdly_many_containers_are_not_read, 0, 2);
+    tcase_add_loop_test(tc, pods_of_namespaces_without_vpas_ask_nothing, 0,
+                        (int)VPA_COUNT(foreign));
+    tcase_add_test(tc, unusable_boosts_are_told_once_for_a_pod);
     tcase_add_loop_test(tc, refusals_before_reading, 0, (int)VPA_COUNT(refusals));
     suite_add_tcase(suite, tc);
     return fixture_run(suite);

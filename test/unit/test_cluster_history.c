@@ -188,8 +188,8 @@ START_TEST(hostile_checkpoints_spoil_nothing)
 }
 END_TEST
 
-/* Peaks are stamped with the end of their interval: one of a year is no damage, where the policy says
- * so. */
+/* Peaks are stamped with the end of their interval: one of a year is no damage, where the policy
+ * says so. */
 START_TEST(what_a_long_interval_stores_is_loaded)
 {
     const struct vpa_checkpoint_status *status = checkpoint_of(

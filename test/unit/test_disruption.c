@@ -310,8 +310,8 @@ static bool nobody(void *ctx, const char *uid)
     return false;
 }
 
-/* An eviction that nobody has confirmed: a pod that is gone at the first look since is awaited, once,
- * whenever that look is; one that is seen to be alive when its time is over stays. */
+/* An eviction that nobody has confirmed: a pod that is gone at the first look since is awaited,
+ * once, whenever that look is; one that is seen to be alive when its time is over stays. */
 static const struct {
     bool sure;          /* a later try was accepted */
     vpa_duration alive; /* it was seen then; 0: never */

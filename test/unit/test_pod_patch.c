@@ -357,6 +357,34 @@ START_TEST(a_marker_that_does_not_fit_is_replaced)
 }
 END_TEST
 
+/* A marker has cpu and memory, twice: what is longer than 4096 bytes was not written by us. */
+START_TEST(a_long_marker_is_not_read)
+{
+    const struct patch_row row = {.gate = true, .spec = BOOST(TRIPLE), .limits = ""};
+    static const struct {
+        int len;
+        const char *want;
+    } markers[] = {{4096, "300m"}, {4097, "900m"}};
+    vpa_auto_arena arena = {0};
+    vpa_auto_buf marker = {0};
+
+    vpa_buf_init(&marker, 2 * 4096);
+    vpa_json_escape(&marker, vpa_arena_printf(&arena, "%-*s", markers[_i].len,
+                                              "{\"requests\":{\"cpu\":\"100m\"}}"));
+
+    const struct vpa_json *pod = fixture_parse(
+        &arena, vpa_arena_printf(&arena,
+                                 "{'metadata':{'name':'web-1','namespace':'ns','annotations':{"
+                                 "'vpaCpuStartupBoost/app':%s}},'spec':{'containers':[%s]}}",
+                                 vpa_buf_text(&marker), APP("'requests':{'cpu':'300m'}")));
+    const struct vpa_json *after = patched(&arena, &row, pod);
+    const struct vpa_json *container = vpa_json_first(vpa_json_at(after, "spec.containers"));
+
+    ck_assert_str_eq(vpa_json_string(vpa_json_at(container, "resources.requests.cpu")),
+                     markers[_i].want);
+}
+END_TEST
+
 START_TEST(nobody_need_hear_of_an_unusable_boost)
 {
     vpa_auto_arena arena = {0};
@@ -446,6 +474,7 @@ int main(void)
     tcase_add_loop_test(tc, what_was_patched_is_not_boosted_again, 0, (int)VPA_COUNT(repeated));
     tcase_add_loop_test(tc, a_marker_that_does_not_fit_is_replaced, 0,
                         (int)VPA_COUNT(foreign_markers));
+    tcase_add_loop_test(tc, a_long_marker_is_not_read, 0, 2);
     tcase_add_loop_test(tc, patches, 0, (int)VPA_COUNT(rows));
     tcase_add_loop_test(tc, tells_which_values_change, 0, (int)VPA_COUNT(changes));
     tcase_add_test(tc, failure_leaves_nothing);

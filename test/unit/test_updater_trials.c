@@ -298,8 +298,8 @@ START_TEST(a_list_that_is_denied_shows_no_replacement)
 }
 END_TEST
 
-/* However many of a namespace wait: its unscheduled pods are read once in a pass, and each finds its
- * own. */
+/* However many of a namespace wait: its unscheduled pods are read once in a pass, and each finds
+ * its own. */
 START_TEST(a_namespace_is_asked_once_in_a_pass)
 {
     server.vpas = 20;

@@ -1,0 +1,55 @@
+/*
+ * What is long in a world, and how everything else looks then.
+ *
+ *     struct shape shape;
+ *     if (shape_init(&shape, "containers", 4000)) {
+ *         ...
+ *         shape_release(&shape);
+ *     }
+ */
+#ifndef HOSTILE_SHAPE_H
+#define HOSTILE_SHAPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* All texts together: sixteen objects of the largest size that etcd takes. */
+#define TEXT_MAX ((size_t)64 << 20)
+
+/* What an object has beyond the usual; texts with ' for ". NULL: nothing. */
+struct shape {
+    size_t vpas;
+    size_t pods;
+    size_t limit_ranges;
+    size_t checkpoints, states;
+    bool own_labels;   /* each pod has a label of its own */
+    bool own_names;    /* each pod has containers of its own */
+    bool other_names;  /* the checkpoints are all of one container */
+    bool own_targets;  /* each VPA has a ReplicaSet of its own */
+    bool selecting;    /* VPAs select pods themselves */
+    bool elsewhere;    /* all VPAs but the first are in another namespace, with targets there; the
+                        * first selects pods, of which nobody knows whose they are */
+    char *policies;    /* of the VPA */
+    char *spec;        /* members of the VPA's spec */
+    char *selector;    /* members of spec.selector, instead of the target */
+    char *recommended; /* containers */
+    char *conditions;  /* of the VPA */
+    char *vpa_meta;    /* members */
+    char *labels;      /* of the pods */
+    char *annotations; /* of the pods */
+    char *owners;      /* of the pods, before the ReplicaSet */
+    char *containers;  /* of the pods */
+    char *used;        /* containers in the metrics */
+    char *init;        /* containers */
+    char *statuses;    /* of the pods' containers */
+    char *pod_conditions;
+    char *limits; /* items of each LimitRange */
+};
+
+/* False for an unknown field. n: how long. */
+bool shape_init(struct shape *s, const char *field, size_t n);
+void shape_release(struct shape *s);
+/* n times the pattern, its # replaced by 0, 1, ..., with commas between. Heap text. */
+char *repeat(size_t n, const char *pattern);
+
+#endif
