@@ -69,12 +69,17 @@ static void on_written(struct checkpoint_worker *worker)
         checkpoint_next_time(worker->writer, job->entry, config->checkpoint_interval, worker->now);
     job->entry->target = worker->target_hash;
     job->entry->annotated |= job->intervals || worker->target_hash;
+    *vpa_autoscaler_checkpoint_turn(worker->vpa) = worker->now;
     worker->stage = STAGE_IDLE;
 }
 
 /* The same failure for many: one line per pass. */
+/* A VPA whose write failed goes first in the next pass, as upstream's does, but not one that is
+ * refused: its namespace's quota may be used up for good, and somebody can see to that. */
 static void note(struct failures *failures, const struct checkpoint_worker *worker)
 {
+    if (worker->err.code == VPA_DENIED)
+        *vpa_autoscaler_checkpoint_turn(worker->vpa) = worker->now;
     failures_add(failures, vpa_autoscaler_ns(worker->vpa), checkpoint_job_of(worker)->name,
                  &worker->err);
 }
@@ -215,8 +220,6 @@ static bool take_vpa(struct checkpoint_worker *worker)
     worker->vpa = w->queue[w->queue_next++];
     worker->now = vpa_loop_now(loop);
     worker->took_one = true;
-    /* Whatever comes of it: one whose checkpoints are refused does not go first for ever. */
-    *vpa_autoscaler_checkpoint_tried(worker->vpa) = worker->now;
     set_target(worker);
     vpa_cluster_checkpoints(w->c->options.cluster, worker->vpa, worker->now,
                             checkpoint_jobs_on_container, worker);
@@ -330,7 +333,7 @@ static void fill_queue(struct checkpoint_writer *w)
             vpa_condition_true(object->conditions, object->condition_count,
                                VPA_CONDITION_FETCHING_HISTORY))
             continue;
-        candidates[n++] = (struct candidate){vpas[i], *vpa_autoscaler_checkpoint_tried(vpas[i]), i};
+        candidates[n++] = (struct candidate){vpas[i], *vpa_autoscaler_checkpoint_turn(vpas[i]), i};
     }
     qsort(candidates, n, sizeof *candidates, candidate_cmp);
     w->queue = vpa_xcalloc(n + 1, sizeof *w->queue);

@@ -189,9 +189,9 @@ static enum work_step resize_candidate(struct work *w, size_t k)
         return WORK_STEP_BLOCKED;
     result = updater_act_resize(w, i, k);
     step = after_resize(w, k, result, verdict.rest);
-    /* Afterwards: what is written down of this attempt rests on what was known before it. What was
-     * not sent for lack of room, or did not fit any more, says nothing of the node. */
-    if (verdict.decision == VPA_DECIDE_INFEASIBLE && result != ACT_BUDGET && result != ACT_STALE)
+    /* Afterwards: what is written down of this attempt rests on what was known before it. What did
+     * not fit any more was not sent, and says nothing of the node. */
+    if (verdict.decision == VPA_DECIDE_INFEASIBLE && result != ACT_STALE)
         vpa_update_memory_record_infeasible(env->memory, pod->meta.uid, &w->vpa->recommendation);
     return step;
 }

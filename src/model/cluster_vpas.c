@@ -328,7 +328,7 @@ static struct vpa_autoscaler *make_autoscaler(struct vpa_cluster *c,
     v->name = vpa_intern(c->names, object->meta.name);
     v->object = object;
     v->target = target_hash(v);
-    v->checkpoint_tried = VPA_TIME_UNSET;
+    v->checkpoint_turn = VPA_TIME_UNSET;
     v->missing_since = VPA_TIME_UNSET;
     vpa_table_put(&c->vpas, v->key, v);
     c->sorted_valid = false;
@@ -504,9 +504,9 @@ void vpa_autoscaler_set_awaits_history(struct vpa_autoscaler *v, bool awaits)
     v->awaits_history = awaits;
 }
 
-vpa_time *vpa_autoscaler_checkpoint_tried(struct vpa_autoscaler *v)
+vpa_time *vpa_autoscaler_checkpoint_turn(struct vpa_autoscaler *v)
 {
-    return &v->checkpoint_tried;
+    return &v->checkpoint_turn;
 }
 
 /* ---- order of groups ---- */

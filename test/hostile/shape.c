@@ -264,9 +264,7 @@ static void observed_and_containers(struct shape *s, size_t n)
 {
     containers(s, n);
     s->annotations = enclose("'vpaObservedContainers':'c0,", n, " c#", "'");
-    s->statuses = repeat(n, "{'name':'c#','lastState':{'terminated':{'reason':'OOMKilled',"
-                            "'startedAt':'2026-02-01T00:00:00Z','finishedAt':"
-                            "'2026-02-01T00:01:00Z'}}}");
+    s->statuses = repeat(n, "{'name':'c#','restartCount':0}");
 }
 
 static void owner_references(struct shape *s, size_t n)
