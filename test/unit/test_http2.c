@@ -112,7 +112,7 @@ static bool request_is_done(void *ctx)
 
 static void wait_for(vpa_done_fn done, struct request *r)
 {
-    ck_assert_int_eq(vpa_loop_wait(loop, done, r, 20 * VPA_SECOND, &err), 0);
+    ck_assert_int_eq(vpa_loop_wait(loop, done, r, 50 * VPA_SECOND, &err), 0);
 }
 
 static void expect_ok(struct request *r)
