@@ -177,7 +177,12 @@ bool vpa_container_resume(struct vpa_container_state *c, struct vpa_aggregate *a
     vpa_amount stored = vpa_amount_max(interval->usage, interval->oom);
 
     if (!vpa_time_is_unset(end)) {
-        if (end != interval->end || stored <= known)
+        /* All that it has came from an older text: the history that was read with this one has the
+         * old peak. */
+        bool goes_on = vpa_time_is_unset(vpa_container_time(c, VPA_LAST_MEMORY));
+        bool is_later = goes_on && interval->end > end;
+
+        if (!is_later && (end != interval->end || stored <= known))
             return false;
         vpa_aggregate_subtract_memory(a, end, known);
     }

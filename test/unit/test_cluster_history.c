@@ -420,11 +420,27 @@ static void put_with_uid(struct vpa_cluster *cluster, const char *name, const ch
     vpa_cluster_put_pod(cluster, &pod, NULL, now);
 }
 
-/* A second process: the VPAs v and w select app=web, and their checkpoints are those of `stored`.
- */
+static const char *const vpas[] = {"v", "w"};
+
+/* The checkpoints of both VPAs are those of `stored`. */
+static void load_stored(struct vpa_cluster *cluster, const struct stored *stored)
+{
+    for (size_t i = 0; i < VPA_COUNT(vpas); i++) {
+        struct vpa_error err;
+
+        ck_assert_int_eq(vpa_cluster_load_checkpoint(cluster, "ns", vpas[i], "app",
+                                                     checkpoint_of(&arena, stored->text[0]), now,
+                                                     &err),
+                         0);
+        ck_assert_int_eq(vpa_cluster_resume_intervals(cluster, "ns", vpas[i], "app",
+                                                      &stored->open[0], now, &err),
+                         0);
+    }
+}
+
+/* A second process: the VPAs v and w select app=web. */
 static struct vpa_cluster *restarted(const struct stored *stored)
 {
-    static const char *const vpas[] = {"v", "w"};
     struct vpa_cluster_options options = {.aggregation = &global};
     struct vpa_cluster *again = vpa_cluster_new(&options);
 
@@ -434,17 +450,7 @@ static struct vpa_cluster *restarted(const struct stored *stored)
     put_with_uid(again, "same", "{\"app\":\"web\"}", "u1");
     put_with_uid(again, "recreated", "{\"app\":\"web\"}", "u3");
     put_with_uid(again, "relabelled", "{\"app\":\"db\"}", "u4");
-    for (size_t i = 0; i < VPA_COUNT(vpas); i++) {
-        struct vpa_error err;
-
-        ck_assert_int_eq(vpa_cluster_load_checkpoint(again, "ns", vpas[i], "app",
-                                                     checkpoint_of(&arena, stored->text[0]), now,
-                                                     &err),
-                         0);
-        ck_assert_int_eq(
-            vpa_cluster_resume_intervals(again, "ns", vpas[i], "app", &stored->open[0], now, &err),
-            0);
-    }
+    load_stored(again, stored);
     return again;
 }
 
@@ -562,6 +568,31 @@ START_TEST(an_interval_that_ended_meanwhile_stays)
     ck_assert_int_eq(stored.count, 1);
     ck_assert_uint_eq(stored.open[0].count, 0);
     ck_assert_ptr_nonnull(strstr(stored.text[0], "\"19\":10000"));
+    vpa_cluster_free(again);
+}
+END_TEST
+
+/* A standby reads twice before it begins, and the leader has begun another interval meanwhile: what
+ * the first text left open the second history has. */
+START_TEST(an_interval_that_ended_between_two_loads_counts_once)
+{
+    struct stored first = {0}, second = {0};
+
+    put_with_uid(c, "same", "{\"app\":\"web\"}", "u1");
+    use("same", "app", VPA_KIND_MEMORY, "2026-01-15T13:30:00Z", 300 * MI);
+    vpa_cluster_checkpoints(c, v, now, keep, &first);
+    struct vpa_cluster *again = restarted(&first);
+    now = at("2026-01-16T13:31:00Z");
+    use("same", "app", VPA_KIND_MEMORY, "2026-01-16T13:30:00Z", 500 * MI);
+    vpa_cluster_checkpoints(c, v, now, keep, &second);
+    ck_assert_uint_eq(second.open[0].count, 1);
+    load_stored(again, &second);
+    for (size_t i = 0; i < VPA_COUNT(vpas); i++) {
+        ck_assert_double_eq_tol(memory_weight(again, vpas[i], 300 * MI),
+                                memory_weight(c, "v", 300 * MI), 1e-6);
+        ck_assert_double_eq_tol(memory_weight(again, vpas[i], 500 * MI),
+                                memory_weight(c, "v", 500 * MI), 1e-6);
+    }
     vpa_cluster_free(again);
 }
 END_TEST
@@ -831,6 +862,7 @@ int main(void)
     tcase_add_test(tc, pods_with_one_hash_are_told_apart_by_the_order_of_their_names);
     tcase_add_test(tc, open_intervals_are_those_of_their_container);
     tcase_add_test(tc, an_interval_that_ended_meanwhile_stays);
+    tcase_add_test(tc, an_interval_that_ended_between_two_loads_counts_once);
     tcase_add_test(tc, refuses_intervals_that_would_spoil_the_history);
     tcase_add_loop_test(tc, a_loaded_history_goes_by_age_when_nothing_has_its_container, 0, 3);
     tcase_add_loop_test(tc, every_loaded_history_ages, 0, (int)VPA_COUNT(dated));

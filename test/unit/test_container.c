@@ -220,26 +220,44 @@ START_TEST(a_resumed_interval_has_the_larger_peak)
         {{.end = end, .usage = 100 << 20}, true, 100 << 20, 0},
         {{.end = end, .usage = 100 << 20}, false, 100 << 20, 0},
         {{.end = end, .usage = 50 << 20}, false, 100 << 20, 0},
-        {{.end = end + 1, .usage = 900 << 20}, false, 100 << 20, 0},
+        {{.end = end - 1, .usage = 900 << 20}, false, 100 << 20, 0},
         {{.end = end, .usage = 100 << 20, .oom = 300 << 20}, true, 100 << 20, 300 << 20},
         {{.end = end, .usage = 300 << 20}, false, 100 << 20, 300 << 20},
         {{.end = end, .usage = 700 << 20}, true, 700 << 20, 0},
+        {{.end = end + VPA_HOUR, .usage = 200 << 20}, true, 200 << 20, 0},
+        {{.end = end, .usage = 700 << 20}, false, 200 << 20, 0},
     };
+    vpa_time open_until = end;
 
     for (size_t i = 0; i < VPA_COUNT(steps); i++) {
         vpa_amount peak = vpa_amount_max(steps[i].usage, steps[i].oom);
         struct vpa_aggregate once;
 
         ck_assert_int_eq(vpa_container_resume(&c, &a, &steps[i].interval), steps[i].changes);
-        ck_assert(vpa_container_time(&c, VPA_WINDOW_END) == end);
+        open_until = steps[i].changes ? steps[i].interval.end : open_until;
+        ck_assert(vpa_container_time(&c, VPA_WINDOW_END) == open_until);
         ck_assert_int_eq(c.memory_peak, steps[i].usage);
         ck_assert_int_eq(c.oom_peak, steps[i].oom);
         vpa_aggregate_init(&once, &global, t);
-        vpa_aggregate_add_memory(&once, end, peak);
+        vpa_aggregate_add_memory(&once, open_until, peak);
         for (uint32_t b = 0; b < 200; b++)
             ck_assert_double_eq(weight(b), vpa_histogram_weight(&once.memory.h, b));
         vpa_aggregate_release(&once);
     }
+}
+END_TEST
+
+/* What it has measured itself no text of another process replaces. */
+START_TEST(an_interval_of_its_own_stays)
+{
+    const struct vpa_open_interval later = {.end = t + 3 * VPA_HOUR * 24, .usage = 900 << 20};
+
+    ck_assert(use(t, 100 << 20));
+    vpa_time end = vpa_container_time(&c, VPA_WINDOW_END);
+    ck_assert(end < later.end);
+    ck_assert(!vpa_container_resume(&c, &a, &later));
+    ck_assert(vpa_container_time(&c, VPA_WINDOW_END) == end);
+    ck_assert_int_eq(c.memory_peak, 100 << 20);
 }
 END_TEST
 
@@ -283,6 +301,7 @@ int main(void)
     tcase_add_test(tc, intervals_without_samples_are_skipped);
     tcase_add_test(tc, open_peak_is_that_of_usage_or_oom);
     tcase_add_test(tc, a_resumed_interval_has_the_larger_peak);
+    tcase_add_test(tc, an_interval_of_its_own_stays);
     tcase_add_test(tc, observer_hears_of_scaled_containers);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
