@@ -25,6 +25,10 @@
 #define SHORT_WATCHES_MAX 3 /* in a row, opened again at once */
 /* A server that lacks the version, or has no time, says 200 first and ERROR right behind it. */
 #define WATCH_ACCEPTED (3 * VPA_SECOND)
+/* How long at most the events of a watch behind a pause are taken for old ones. Those of five
+ * minutes in a large cluster are read in a few seconds, and events that never pause are no
+ * backlog. */
+#define WATCH_CATCHES_UP (15 * VPA_SECOND)
 /* Finding out whether the server has a version; it may wait 3 s until its cache has it. */
 #define RESUME_TIMEOUT (15 * VPA_SECOND)
 
@@ -346,9 +350,8 @@ void reflector_start_watch(struct vpa_reflector *r)
     r->stats.watches++;
     r->watch_started = vpa_loop_monotonic(r->loop);
     r->watch_events = 0;
-    /* There may be servers without bookmarks whose events never pause. */
     r->catches_up_until = vpa_reflector_age(r, r->watch_started) > VPA_REFLECTOR_SILENCE
-                              ? r->watch_started + VPA_REFLECTOR_SILENCE
+                              ? r->watch_started + WATCH_CATCHES_UP
                               : 0;
     r->error_frame = false;
     reflector_new_stream(r, VPA_STREAM_VALUES,

@@ -16,15 +16,15 @@
  * A reflector knows its age: how long ago it was certain to be in step. Certain it is when a list
  * was asked for that came to its end, at each event and bookmark (of a watch that follows a pause
  * longer than VPA_REFLECTOR_SILENCE not at the events that it begins with, which are old: at a
- * bookmark, when there were none for three seconds, or a while later), and when the server answers
- * a watch that begins at the last known version and has nothing against it: one that does not have
- * that version any more answers 200 as well, and says so in the first frame, an ERROR. Bookmarks
- * come about every minute, so a watch that brought neither for VPA_REFLECTOR_SILENCE is given up,
- * whatever the connection looks like, and opened anew from that version; one that was not even
- * answered by then counts as an error. Before it is opened anew, there or after a pause, the
- * server is asked whether it has that version: a store that was restored may be at an older one,
- * and says nothing until it gets there. Then a list follows. watch_only has no version to go on
- * from, every opening replays old objects, so there silence is waited out.
+ * bookmark, when there were none for three seconds, or 15 seconds later), and when the server
+ * answers a watch that begins at the last known version and has nothing against it: one that does
+ * not have that version any more answers 200 as well, and says so in the first frame, an ERROR.
+ * Bookmarks come about every minute, so a watch that brought neither for VPA_REFLECTOR_SILENCE is
+ * given up, whatever the connection looks like, and opened anew from that version; one that was
+ * not even answered by then counts as an error. Before it is opened anew, there or after a pause,
+ * the server is asked whether it has that version: a store that was restored may be at an older
+ * one, and says nothing until it gets there. Then a list follows. watch_only has no version to go
+ * on from, every opening replays old objects, so there silence is waited out.
  *
  * A bad object is one object. What cannot be read (nested too deeply, longer than object_max) or
  * cannot be used (object() returned -1) is logged with its kind, namespace and name, counted in
