@@ -254,14 +254,26 @@ START_TEST(a_checkpoint_that_is_nested_too_deeply_goes_with_its_vpa)
 }
 END_TEST
 
-static const struct vpa_json *copy(void)
+/* After the start and a pass, with that list: the copy that was sent. */
+static const struct vpa_json *copy_out_of(const struct vpa_buf *list)
 {
     const struct vpa_json *root;
     struct vpa_error err;
 
+    listed = in_arena(list);
+    copied = NULL;
+    change(UNREADABLE_CHECKPOINT);
+    hook = serve_listed;
+    start(NULL);
+    pass(USAGE("100m", "100Mi"));
     ck_assert_ptr_nonnull(copied);
     ck_assert_msg(vpa_json_parse(&arena, copied, strlen(copied), &root, &err) == 0, "%s", err.text);
     return root;
+}
+
+static const char *kept_text(const struct vpa_json *copy, const char *annotation)
+{
+    return vpa_json_string(vpa_json_find(vpa_json_at(copy, "metadata.annotations"), annotation));
 }
 
 /* What no API server writes, but a proxy between may. It is kept as a text, for what is no JSON
@@ -299,19 +311,11 @@ START_TEST(a_checkpoint_that_is_no_json_is_kept_as_a_text)
     vpa_buf_puts(&text, OF_NO_JSON);
     vpa_buf_append(&text, no_json[_i].status, no_json[_i].len);
     vpa_buf_puts(&text, "}," ANOTHER "]}"); /* a server that does not select by name */
-    listed = in_arena(&text);
-    copied = NULL;
-    change(UNREADABLE_CHECKPOINT);
-    hook = serve_listed;
-    start(NULL);
-    pass(USAGE("100m", "100Mi"));
-    const struct vpa_json *kept = copy();
+    const struct vpa_json *kept = copy_out_of(&text);
     ck_assert_str_eq(fake_text_at(kept, "metadata.name"), "web-app-unreadable");
     ck_assert_str_eq(fake_text_at(kept, "spec.containerName"), "app");
     ck_assert_ptr_null(vpa_json_at(kept, "status"));
-    ck_assert_str_eq(vpa_json_string(vpa_json_find(vpa_json_at(kept, "metadata.annotations"),
-                                                   "vpa.autoscaling.k8s.io/unreadable-status")),
-                     no_json[_i].kept);
+    ck_assert_str_eq(kept_text(kept, "vpa.autoscaling.k8s.io/unreadable-status"), no_json[_i].kept);
     ck_assert_str_eq(
         fake_text_at(stored("VerticalPodAutoscalerCheckpoint", "web-app"), "status.version"), "v3");
 }
@@ -327,18 +331,11 @@ START_TEST(a_copy_names_its_vpa_whatever_else_is_said_there)
                  "{\"metadata\":{\"resourceVersion\":\"7\"},\"items\":[{\"metadata\":{\"name\":"
                  "\"web-app\",\"namespace\":\"shop\"},\"spec\":{\"vpaObjectName\":\"web\","
                  "\"containerName\":\"app\",\"odd\":\"\x02\"},\"status\":{\"precious\":true}}]}");
-    listed = in_arena(&text);
-    copied = NULL;
-    change(UNREADABLE_CHECKPOINT);
-    hook = serve_listed;
-    start(NULL);
-    pass(USAGE("100m", "100Mi"));
-    const struct vpa_json *kept = copy();
+    const struct vpa_json *kept = copy_out_of(&text);
     ck_assert_str_eq(fake_text_at(kept, "spec.vpaObjectName"), "web");
     ck_assert_str_eq(fake_text_at(kept, "spec.containerName"), "app");
     ck_assert_ptr_nonnull(vpa_json_at(kept, "status.precious"));
-    ck_assert_str_eq(vpa_json_string(vpa_json_find(vpa_json_at(kept, "metadata.annotations"),
-                                                   "vpa.autoscaling.k8s.io/unreadable-spec")),
+    ck_assert_str_eq(kept_text(kept, "vpa.autoscaling.k8s.io/unreadable-spec"),
                      "{\"vpaObjectName\":\"web\",\"containerName\":\"app\",\"odd\":\"\x02\"}");
 }
 END_TEST
