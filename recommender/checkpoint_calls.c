@@ -277,12 +277,12 @@ static int on_unreadable(struct checkpoint_worker *worker, struct vpa_slice text
 {
     vpa_auto_arena arena = {0};
     const struct checkpoint_identity id = checkpoint_identity(&arena, NULL, text);
-    struct source spec = source_of(text, "spec"), status = source_of(text, "status");
     struct vpa_json_writer w;
     char since[VPA_TIME_TEXT_MAX];
 
     if (!vpa_str_eq(id.name, checkpoint_job_of(worker)->entry->unreadable))
         return 0;
+    struct source spec = source_of(text, "spec"), status = source_of(text, "status");
     vpa_auto_free char *name = checkpoint_kept_name(worker);
     vpa_time_format(worker->now, since);
     vpa_buf_release(&worker->copy);

@@ -93,12 +93,11 @@ struct others {
 static bool is_surplus(struct loading *l, const struct checkpoint_identity *id)
 {
     vpa_auto_free char *plain = vpa_xjoin(id->vpa, '-', id->container);
-    vpa_auto_free char *pair = vpa_xprintf("%s/%s/%s", id->ns, id->vpa, id->container);
-    struct others *others;
 
     if (strcmp(id->name, plain) == 0)
         return false;
-    others = vpa_table_find(&l->others, pair);
+    vpa_auto_free char *pair = vpa_xprintf("%s/%s/%s", id->ns, id->vpa, id->container);
+    struct others *others = vpa_table_find(&l->others, pair);
     if (!others) {
         others = vpa_xcalloc(1, sizeof(*others) + strlen(pair) + 1);
         memcpy(others->pair, pair, strlen(pair) + 1);

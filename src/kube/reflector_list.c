@@ -31,7 +31,7 @@ static int on_unreadable(void *ctx, struct vpa_slice text, const struct vpa_erro
  * will tell. */
 static bool is_exact(const struct vpa_reflector *r)
 {
-    return r->choice == LAST_KNOWN && r->saw_pages && !r->unpaged;
+    return r->choice == LAST_KNOWN && r->saw_pages;
 }
 
 static void list_complete(struct vpa_reflector *r, const char *version)
