@@ -22,7 +22,7 @@
 #define SIMULATED_WAIT_MAX (50 * VPA_MILLISECOND)
 /* One that stands still is moved by hand, from moment to moment, by somebody who waits for us. */
 #define STANDING_WAIT (2 * VPA_MILLISECOND)
-/* A real sleep is never longer, whatever is asked: curl_multi_poll takes an int of milliseconds. */
+/* A real sleep is never longer, whatever is asked: poll(2) takes an int of milliseconds. */
 #define REAL_WAIT_MAX (24 * VPA_HOUR)
 /* A reader that keeps meeting a writer gives up and takes what it has: the writer died in between.
  */

@@ -2,9 +2,9 @@
  * The loop knows four kinds of work: posted calls, timers that are due, descriptors that are ready,
  * and curl transfers. dispatch_one() runs exactly one piece, so that a callback may pump the loop
  * again (vpa_loop_wait) without anything being run twice or lost: each piece is taken off its queue
- * before its callback starts. gather() asks the kernel, through curl_multi_poll, for more.
+ * before its callback starts. gather() asks the kernel for more.
  *
- * curl's own callbacks run inside curl_multi_perform and therefore only collect; the HTTP client
+ * curl's own callbacks run inside the multi handle and therefore only collect; the HTTP client
  * posts the delivery.
  *
  * Posted calls come first, and there may always be one more: an answer that streams posts its next
@@ -26,6 +26,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "transfers.h"
 #include "vpa/base/mem.h"
 
 /* Descriptors and timers get a turn at least after so many pieces of work. */
@@ -60,7 +61,7 @@ struct posted {
 
 struct vpa_loop {
     struct vpa_clock *clock;
-    CURLM *multi;
+    struct transfers *transfers;
     pthread_t owner;
     bool stopping;
 
@@ -76,7 +77,6 @@ struct vpa_loop {
     size_t watch_count;
     unsigned since_gather;
     bool owed_watch, owed_timer; /* their turn before posted calls */
-    int transfers;
 
     int signal_fd;
     struct vpa_watch *signal_watch;
@@ -89,9 +89,8 @@ struct vpa_loop *vpa_loop_new(struct vpa_clock *clock)
     struct vpa_loop *loop = vpa_xcalloc(1, sizeof(*loop));
 
     signal(SIGPIPE, SIG_IGN);
-    curl_global_init(CURL_GLOBAL_DEFAULT);
     loop->clock = clock;
-    loop->multi = curl_multi_init();
+    loop->transfers = transfers_new();
     loop->owner = pthread_self();
     loop->signal_fd = -1;
     pthread_mutex_init(&loop->post_lock, NULL);
@@ -106,8 +105,7 @@ void vpa_loop_free(struct vpa_loop *loop)
     if (loop->signal_fd >= 0)
         close(loop->signal_fd);
     assert(loop->timer_count == 0 && loop->watch_count == 0);
-    curl_multi_cleanup(loop->multi);
-    curl_global_cleanup();
+    transfers_free(loop->transfers);
     pthread_mutex_destroy(&loop->post_lock);
     free(loop->posts);
     free(loop->heap);
@@ -131,7 +129,7 @@ bool vpa_loop_is_out_of_time(const struct vpa_loop *loop)
 
 CURLM *vpa_loop_multi(struct vpa_loop *loop)
 {
-    return loop->multi;
+    return transfers_multi(loop->transfers);
 }
 
 /* Posted calls */
@@ -149,7 +147,7 @@ void vpa_loop_post(struct vpa_loop *loop, vpa_loop_fn fn, void *ctx)
     loop->posts[loop->post_count++] = (struct posted){fn, ctx};
     pthread_mutex_unlock(&loop->post_lock);
     if (!pthread_equal(loop->owner, pthread_self()))
-        curl_multi_wakeup(loop->multi);
+        transfers_wake(loop->transfers);
 }
 
 void vpa_loop_unpost(struct vpa_loop *loop, vpa_loop_fn fn, void *ctx)
@@ -360,13 +358,13 @@ int vpa_loop_on_signals(struct vpa_loop *loop, const int *signals, size_t count,
 
 /* Running */
 
-static void perform(struct vpa_loop *loop)
+/* Tells the owners of transfers that are over. */
+static void tell_done(struct vpa_loop *loop)
 {
     CURLMsg *message;
     int left;
 
-    curl_multi_perform(loop->multi, &loop->transfers);
-    while ((message = curl_multi_info_read(loop->multi, &left)) != NULL) {
+    while ((message = curl_multi_info_read(vpa_loop_multi(loop), &left)) != NULL) {
         struct vpa_loop_transfer *transfer = NULL;
         CURLcode code = message->data.result;
 
@@ -387,24 +385,25 @@ static bool has_posted(struct vpa_loop *loop)
 
 static void gather(struct vpa_loop *loop, int timeout_ms)
 {
-    struct curl_waitfd fds[WATCHES_MAX];
+    struct pollfd fds[WATCHES_MAX];
     struct vpa_watch *polled[WATCHES_MAX];
     size_t count = loop->watch_count;
 
     loop->since_gather = 0;
-    perform(loop);
+    transfers_run(loop->transfers);
+    tell_done(loop);
     if (has_posted(loop))
         timeout_ms = 0;
     for (size_t i = 0; i < count; i++) {
         polled[i] = loop->watches[i];
-        fds[i] = (struct curl_waitfd){
-            .fd = polled[i]->fd, .events = polled[i]->write ? CURL_WAIT_POLLOUT : CURL_WAIT_POLLIN};
+        fds[i] =
+            (struct pollfd){.fd = polled[i]->fd, .events = polled[i]->write ? POLLOUT : POLLIN};
     }
-    curl_multi_poll(loop->multi, fds, (unsigned)count, timeout_ms, NULL);
+    transfers_wait(loop->transfers, fds, count, timeout_ms);
     for (size_t i = 0; i < count; i++)
         if (fds[i].revents)
             polled[i]->ready = true;
-    perform(loop);
+    tell_done(loop);
 }
 
 static bool run_owed(struct vpa_loop *loop)
@@ -448,7 +447,9 @@ static void idle(struct vpa_loop *loop, int64_t deadline)
         gather(loop, until == INT64_MAX ? 60 * 1000 : wait_ms(loop, until));
         return;
     }
-    gather(loop, until == INT64_MAX ? 1000 : loop->transfers > 0 ? MANUAL_TRANSFER_WAIT_MS : 0);
+    gather(loop, until == INT64_MAX                       ? 1000
+                 : transfers_running(loop->transfers) > 0 ? MANUAL_TRANSFER_WAIT_MS
+                                                          : 0);
     bool ready = has_posted(loop);
     for (size_t i = 0; i < loop->watch_count; i++)
         ready = ready || loop->watches[i]->ready;

@@ -1,6 +1,6 @@
 /*
  * The event loop of a daemon: timers, posted callbacks, signals, watched descriptors and HTTP
- * transfers, around curl_multi_poll. One thread owns it and everything it calls; only
+ * transfers, around poll(2). One thread owns it and everything it calls; only
  * vpa_loop_post() may be called from others.
  *
  *     struct vpa_loop *loop = vpa_loop_new(clock);
