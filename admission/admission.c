@@ -164,12 +164,13 @@ static bool is_due(void *ctx)
 static bool is_fresh(const struct admission *a, struct vpa_buf *why)
 {
     const char *owners = "";
-    vpa_duration age = vpa_owners_age(a->owners, &owners);
+    int64_t now = vpa_loop_monotonic(a->loop);
+    vpa_duration age = vpa_owners_age(a->owners, now, &owners);
 
     return vpa_observe_is_fresh("verticalpodautoscalers",
-                                vpa_cache_age(snapshot_builder_vpas(a->builder)), why) &&
-           vpa_observe_is_fresh("limitranges",
-                                vpa_cache_age(snapshot_builder_limit_ranges(a->builder)), why) &&
+                                vpa_cache_age(snapshot_builder_vpas(a->builder), now), why) &&
+           vpa_observe_is_fresh(
+               "limitranges", vpa_cache_age(snapshot_builder_limit_ranges(a->builder), now), why) &&
            vpa_observe_is_fresh(owners, age, why);
 }
 

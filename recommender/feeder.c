@@ -199,9 +199,10 @@ bool feeder_is_in_step(const struct feeder *f)
 
 vpa_duration feeder_age(const struct feeder *f, const char **which)
 {
-    vpa_duration oldest = vpa_owners_age(f->owners, which);
-    vpa_duration vpas = vpa_cache_age(f->vpas);
-    vpa_duration pods = vpa_cache_age(f->pods);
+    int64_t now = vpa_loop_monotonic(f->loop);
+    vpa_duration oldest = vpa_owners_age(f->owners, now, which);
+    vpa_duration vpas = vpa_cache_age(f->vpas, now);
+    vpa_duration pods = vpa_cache_age(f->pods, now);
 
     if (vpas > oldest)
         *which = "verticalpodautoscalers", oldest = vpas;

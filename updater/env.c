@@ -45,8 +45,9 @@ vpa_time updater_env_steady(const struct pass_env *env)
 const char *updater_env_stale_cache(const struct pass_env *env, vpa_duration *age)
 {
     const char *which = "", *owners = "";
-    vpa_duration oldest = updater_store_age(env->store, &which);
-    vpa_duration of_owners = vpa_owners_age(env->owners, &owners);
+    int64_t now = vpa_loop_monotonic(env->loop);
+    vpa_duration oldest = updater_store_age(env->store, now, &which);
+    vpa_duration of_owners = vpa_owners_age(env->owners, now, &owners);
 
     *age = oldest > of_owners ? oldest : of_owners;
     if (*age <= UPDATER_CACHE_AGE_MAX)

@@ -200,7 +200,7 @@ bool updater_store_is_synced(const struct store *store)
            vpa_cache_is_synced(store->limit_ranges);
 }
 
-vpa_duration updater_store_age(const struct store *store, const char **what)
+vpa_duration updater_store_age(const struct store *store, int64_t now, const char **what)
 {
     const struct {
         const struct vpa_cache *cache;
@@ -212,7 +212,7 @@ vpa_duration updater_store_age(const struct store *store, const char **what)
     vpa_duration oldest = -1;
 
     for (size_t i = 0; i < VPA_COUNT(caches); i++) {
-        vpa_duration age = vpa_cache_age(caches[i].cache);
+        vpa_duration age = vpa_cache_age(caches[i].cache, now);
 
         /* We may not be allowed to read ConfigMaps. */
         if (age <= oldest || (caches[i].cache == store->panic && age == INT64_MAX))

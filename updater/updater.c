@@ -117,8 +117,9 @@ bool updater_is_ready(void *ctx, struct vpa_buf *why)
 {
     const struct updater *u = ctx;
     const char *which = "", *owners = "";
-    vpa_duration age = updater_store_age(u->env.store, &which);
-    vpa_duration of_owners = vpa_owners_age(u->env.owners, &owners);
+    int64_t now = vpa_loop_monotonic(u->env.loop);
+    vpa_duration age = updater_store_age(u->env.store, now, &which);
+    vpa_duration of_owners = vpa_owners_age(u->env.owners, now, &owners);
 
     return vpa_observe_is_fresh(which, age, why) && vpa_observe_is_fresh(owners, of_owners, why);
 }

@@ -394,9 +394,9 @@ bool vpa_cache_is_synced(const struct vpa_cache *cache)
     return vpa_reflector_is_synced(cache->reflector);
 }
 
-vpa_duration vpa_cache_age(const struct vpa_cache *cache)
+vpa_duration vpa_cache_age(const struct vpa_cache *cache, int64_t now)
 {
-    return vpa_reflector_age(cache->reflector, vpa_loop_monotonic(cache->loop));
+    return vpa_reflector_age(cache->reflector, now);
 }
 
 /* ---- reading ---- */

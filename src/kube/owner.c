@@ -370,12 +370,12 @@ bool vpa_owners_is_synced(const struct vpa_owners *o)
     return true;
 }
 
-vpa_duration vpa_owners_age(const struct vpa_owners *o, const char **which)
+vpa_duration vpa_owners_age(const struct vpa_owners *o, int64_t now, const char **which)
 {
     vpa_duration oldest = -1;
 
     for (int kind = 0; kind < VPA_KIND_COUNT; kind++) {
-        vpa_duration age = vpa_cache_age(o->store.feeds[kind].cache);
+        vpa_duration age = vpa_cache_age(o->store.feeds[kind].cache, now);
 
         if (age <= oldest)
             continue;

@@ -134,8 +134,9 @@ struct vpa_reflector_handler vpa_cache_handler(struct vpa_cache *cache);
 /* Borrowed; NULL without a client. For waiting. */
 struct vpa_reflector *vpa_cache_reflector(const struct vpa_cache *cache);
 bool vpa_cache_is_synced(const struct vpa_cache *cache);
-/* How long ago it was certain to be in step, see vpa_reflector_age(). */
-vpa_duration vpa_cache_age(const struct vpa_cache *cache);
+/* How long before `now` (monotonic, of its loop) it was certain to be in step, see
+ * vpa_reflector_age(). */
+vpa_duration vpa_cache_age(const struct vpa_cache *cache, int64_t now);
 
 /* On the loop. Borrowed until the loop turns; NULL when it is not there or unknown. */
 const void *vpa_cache_find(const struct vpa_cache *cache, const char *ns, const char *name);

@@ -55,8 +55,8 @@ struct vpa_owners *vpa_owners_new(const struct vpa_owners_options *options);
 void vpa_owners_start(struct vpa_owners *owners);
 void vpa_owners_free(struct vpa_owners *owners); /* NULL is allowed */
 bool vpa_owners_is_synced(const struct vpa_owners *owners);
-/* The largest age of the caches (vpa_reflector_age) and whose it is: "replicasets". */
-vpa_duration vpa_owners_age(const struct vpa_owners *owners, const char **which);
+/* The largest age of the caches (vpa_cache_age) and whose it is: "replicasets". */
+vpa_duration vpa_owners_age(const struct vpa_owners *owners, int64_t now, const char **which);
 /* Waits, pumping the loop; the error names the kind that is not in step. timeout 0: no limit. */
 int vpa_owners_wait(struct vpa_owners *owners, vpa_duration timeout, struct vpa_error *err);
 /* A new pass of the daemon: negative answers are asked again when needed. */
