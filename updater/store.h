@@ -35,9 +35,9 @@ int updater_store_wait(struct store *store, struct vpa_loop *loop, vpa_duration 
                        struct vpa_error *err) VPA_MUST_CHECK;
 /* VPAs, pods and LimitRanges have been listed to the end at least once. */
 bool updater_store_is_synced(const struct store *store);
-/* How long before `now` (monotonic) all of it was certain to be in step: the age of the oldest cache, whose resource
- * *what names. The panic ConfigMap counts once it has been read at all. INT64_MAX before the first
- * lists have come to their end. */
+/* How long before `now` (monotonic) all of it was certain to be in step: the age of the oldest
+ * cache, whose resource *what names. The panic ConfigMap counts once it has been read at all.
+ * INT64_MAX before the first lists have come to their end. */
 vpa_duration updater_store_age(const struct store *store, int64_t now, const char **what);
 bool updater_store_panic(const struct store *store);
 

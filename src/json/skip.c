@@ -1,5 +1,11 @@
+/*
+ * Inside of a value 64 bytes are looked at together (block.h): what is a string in them follows
+ * from the quotes alone, as long as there is no backslash, and most blocks hold too few closing
+ * brackets to end the value. Everything else goes from mark to mark.
+ */
 #include "skip.h"
 
+#include "block.h"
 #include "bytes.h"
 
 /* The next quote or backslash. */
@@ -63,13 +69,66 @@ static const char *skip_marks(struct json_skip *s, const char *p, const char *en
     return p;
 }
 
+/* Bit i says whether there is an odd number of bits up to and with bit i. */
+static uint64_t parity_of_prefixes(uint64_t bits)
+{
+    for (unsigned by = 1; by < 64; by *= 2)
+        bits ^= bits << by;
+    return bits;
+}
+
+/* Past the bracket that closes the value, or the block. */
+static const char *skip_brackets(struct json_skip *s, const char *p, uint64_t opens,
+                                 uint64_t closes)
+{
+    size_t closed = (size_t)__builtin_popcountll(closes);
+
+    if (closed < s->depth) {
+        s->depth += (size_t)__builtin_popcountll(opens) - closed;
+        return p + JSON_BLOCK;
+    }
+    for (uint64_t left = opens | closes; left; left &= left - 1) {
+        if (opens & left & -left)
+            s->depth++;
+        else if (--s->depth == 0)
+            return p + __builtin_ctzll(left) + 1;
+    }
+    return p + JSON_BLOCK;
+}
+
+/* NULL: not to be done so. Inside of an array or object. */
+static const char *skip_block(struct json_skip *s, const char *p)
+{
+    struct json_block block;
+
+    if (s->escaped || !json_block_read(p, &block) || block.backslashes)
+        return NULL;
+    /* From an opening quote to the byte before the closing one. */
+    uint64_t strings = parity_of_prefixes(block.quotes) ^ (s->in_string ? UINT64_MAX : 0);
+    s->in_string = false; /* where the value ends */
+    p = skip_brackets(s, p, block.opens & ~strings, block.closes & ~strings);
+    s->in_string = s->depth > 0 && strings >> 63;
+    return p;
+}
+
+static const char *skip_by_marks(struct json_skip *s, const char *p, const char *end)
+{
+    do
+        p = s->in_string ? skip_string(s, p, end) : skip_marks(s, p, end);
+    while (p < end && !json_skip_complete(s));
+    return p;
+}
+
 const char *json_skip_value(struct json_skip *s, const char *p, const char *end)
 {
     struct json_skip now = *s; /* in registers */
 
-    do
-        p = now.in_string ? skip_string(&now, p, end) : skip_marks(&now, p, end);
-    while (p < end && !json_skip_complete(&now));
+    do {
+        const char *stop = end - p > JSON_BLOCK ? p + JSON_BLOCK : end;
+        const char *next = now.depth > 0 && stop - p == JSON_BLOCK ? skip_block(&now, p) : NULL;
+
+        p = next ? next : skip_by_marks(&now, p, stop);
+    } while (p < end && !json_skip_complete(&now));
     *s = now;
     return p;
 }
