@@ -31,10 +31,9 @@ static const char *pack_text(struct vpa_arena *arena, const char *text)
 
     if (!text)
         return NULL;
-    for (size_t i = 0; i < VPA_COUNT(constants); i++) {
-        if (strcmp(text, constants[i]) == 0)
+    for (size_t i = 0; i < VPA_COUNT(constants); i++)
+        if (*text == *constants[i] && strcmp(text, constants[i]) == 0)
             return constants[i];
-    }
 
     return vpa_arena_strdup(arena, text);
 }

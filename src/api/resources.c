@@ -44,6 +44,11 @@ static size_t place_of(const struct vpa_resource_list *list, const char *name, b
 const struct vpa_quantity *vpa_resource_find(const struct vpa_resource_list *list, const char *name)
 {
     bool found;
+
+    /* Nearly always it is one of the two names that are constants, in a list of two. */
+    for (size_t i = 0; i < list->count && i < 2; i++)
+        if (list->items[i].name == name)
+            return &list->items[i].quantity;
     size_t at = place_of(list, name, &found);
 
     return found ? &list->items[at].quantity : NULL;
