@@ -77,14 +77,23 @@ static uint64_t parity_of_prefixes(uint64_t bits)
     return bits;
 }
 
+/* Inline: not every x86-64 has an instruction for it, and the compiler's function has a table. */
+static inline size_t count_bits(uint64_t bits)
+{
+    bits -= bits >> 1 & UINT64_C(0x5555555555555555);
+    bits = (bits & UINT64_C(0x3333333333333333)) + (bits >> 2 & UINT64_C(0x3333333333333333));
+    bits = (bits + (bits >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    return (size_t)(bits * JSON_BYTES_EACH(1) >> 56);
+}
+
 /* Past the bracket that closes the value, or the block. */
 static const char *skip_brackets(struct json_skip *s, const char *p, uint64_t opens,
                                  uint64_t closes)
 {
-    size_t closed = (size_t)__builtin_popcountll(closes);
+    size_t closed = count_bits(closes);
 
     if (closed < s->depth) {
-        s->depth += (size_t)__builtin_popcountll(opens) - closed;
+        s->depth += count_bits(opens) - closed;
         return p + JSON_BLOCK;
     }
     for (uint64_t left = opens | closes; left; left &= left - 1) {
@@ -96,7 +105,13 @@ static const char *skip_brackets(struct json_skip *s, const char *p, uint64_t op
     return p + JSON_BLOCK;
 }
 
-/* NULL: not to be done so. Inside of an array or object. */
+/* What strings and brackets make of the next block; not of a string that is the value. */
+static inline bool is_for_blocks(const struct json_skip *s, const char *p, const char *end)
+{
+    return end - p >= JSON_BLOCK && (s->depth > 0 || (!s->in_string && (*p == '{' || *p == '[')));
+}
+
+/* NULL: not to be done so. */
 static const char *skip_block(struct json_skip *s, const char *p)
 {
     struct json_block block;
@@ -125,7 +140,7 @@ const char *json_skip_value(struct json_skip *s, const char *p, const char *end)
 
     do {
         const char *stop = end - p > JSON_BLOCK ? p + JSON_BLOCK : end;
-        const char *next = now.depth > 0 && stop - p == JSON_BLOCK ? skip_block(&now, p) : NULL;
+        const char *next = is_for_blocks(&now, p, end) ? skip_block(&now, p) : NULL;
 
         p = next ? next : skip_by_marks(&now, p, stop);
     } while (p < end && !json_skip_complete(&now));
