@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "unscheduled.h"
+#include "vpa/api/controller.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 #include "vpa/policy/resize_state.h"
@@ -58,11 +59,20 @@ struct trial *updater_trial_new(struct work *w, size_t pod, const struct vpa_pro
     return t;
 }
 
+/* A rollout makes another one of these. Jobs are another one in every run of a CronJob, and what
+ * custom resources do is not known: of theirs all are alike. */
+static bool owner_is_template(const struct vpa_owner_reference *owner)
+{
+    enum vpa_controller_kind kind = vpa_controller_kind_parse(owner->kind);
+
+    return kind == VPA_KIND_REPLICA_SET || kind == VPA_KIND_REPLICATION_CONTROLLER;
+}
+
 uint64_t updater_template_of(const struct vpa_pod *pod)
 {
     static const char *const labels[] = {"pod-template-hash", "controller-revision-hash"};
     const struct vpa_owner_reference *owner = vpa_meta_controller_first(&pod->meta);
-    const char *text = owner ? owner->name : "";
+    const char *text = owner && owner_is_template(owner) ? owner->name : "";
 
     for (size_t i = 0; i < VPA_COUNT(labels); i++) {
         const char *hash = vpa_labels_get(&pod->meta.labels, labels[i]);

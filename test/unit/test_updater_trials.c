@@ -376,6 +376,48 @@ START_TEST(a_template_is_known_by_its_hash)
 }
 END_TEST
 
+/* Where nothing says what pods are made of, the name of their owner does only where a rollout makes
+ * another one: each run of a CronJob is a Job of its own. */
+static const struct {
+    const char *version, *kind;
+    bool is_news;
+} runs[] = {{"batch/v1", "Job", false},
+            {"x.io/v1", "Clone", false},
+            {"apps/v1", "ReplicaSet", true},
+            {"v1", "ReplicationController", true}};
+
+static void show_pod_of_run(int p, const char *run)
+{
+    vpa_auto_free char *text = pod_text(0, p);
+    char *at = strstr(text, "\"name\":\"rs00\"");
+
+    ck_assert_ptr_nonnull(at);
+    memcpy(at + strlen("\"name\":\""), run, strlen(run));
+    show_object("v1", "Pod", text);
+}
+
+START_TEST(another_run_is_no_other_template)
+{
+    server.selects = true;
+    server.owner_version = runs[_i].version;
+    server.owner_kind = runs[_i].kind;
+    server.replicas = server.pods_per_vpa;
+    learn();
+    show_object(runs[_i].version, runs[_i].kind,
+                "{\"metadata\":{\"name\":\"rs00\",\"namespace\":\"n\"},\"spec\":{\"replicas\":10,"
+                "\"parallelism\":10}}");
+    settle();
+    pass_for(4);
+    ck_assert_double_eq(paused("vpa"), 1);
+    ck_assert_uint_eq(server.call_count, 1);
+    for (int p = 0; p < server.pods_per_vpa; p++)
+        show_pod_of_run(p, "rs01");
+    settle();
+    updater_pass(server.updater);
+    ck_assert_double_eq(paused("vpa"), !runs[_i].is_news);
+}
+END_TEST
+
 /* What its pods are like now, whatever they were like when it failed before. */
 START_TEST(an_older_template_is_another_one)
 {
@@ -819,6 +861,7 @@ int main(void)
     tcase_add_test(tc, a_namespace_is_asked_once_in_a_pass);
     tcase_add_test(tc, lost_leadership_ends_the_lists);
     tcase_add_loop_test(tc, a_template_is_known_by_its_hash, 0, VPA_COUNT(hashes));
+    tcase_add_loop_test(tc, another_run_is_no_other_template, 0, VPA_COUNT(runs));
     tcase_add_test(tc, an_older_template_is_another_one);
     tcase_add_test(tc, a_vpa_that_came_back_is_paused_as_it_says);
     tcase_add_test(tc, a_shadow_has_no_pauses);
