@@ -398,7 +398,7 @@ static bool look_at(const struct look *look, struct trial *t)
     vpa_buf_init(&seen, 2 * VPA_SEEN_MAX);
     if (vpa && uid_of(vpa) == t->vpa_uid && vpa_update_mode_active(vpa_update_mode_of(vpa)))
         verdict = updater_trial_judge(look->pass, t, vpa, &seen);
-    if (verdict == VPA_VERDICT_WAIT && t->replacement && !t->judged)
+    if (verdict == VPA_VERDICT_WAIT && t->newest_pod && !t->judged)
         vpa_proof_patched(look->prove->proof);
     if (verdict == VPA_VERDICT_WAIT)
         return t->asks != NULL;
@@ -444,7 +444,7 @@ static void look_at_all(const struct look *look)
 
 /* ---- a pass ---- */
 
-/* The newest pod that the owner of each trial has got since. */
+/* The pods that the owner of each trial has got since. */
 static void find_replacements(struct prove *prove, const struct vpa_pod *const *pods, size_t count)
 {
     struct vpa_table owners = {0};
@@ -453,8 +453,7 @@ static void find_replacements(struct prove *prove, const struct vpa_pod *const *
     for (size_t i = 0; vpa_table_next(&prove->trials, &i, NULL, &value);) {
         struct trial *t = value;
 
-        t->replacement = NULL;
-        t->live = 0;
+        updater_trial_begin_pass(t);
         if (t->id.way != VPA_PROOF_EVICTION)
             continue;
 
@@ -474,12 +473,8 @@ static void find_replacements(struct prove *prove, const struct vpa_pod *const *
             vpa_xprintf("%s/%s/%s", pods[i]->meta.ns, owner->kind, owner->name);
 
         t = vpa_table_find(&owners, key);
-        if (!t || vpa_str_eq(pods[i]->meta.uid, t->uid))
-            continue;
-        t->live++;
-        if (pods[i]->meta.creation > t->newest &&
-            (!t->replacement || pods[i]->meta.creation >= t->replacement->meta.creation))
-            t->replacement = pods[i];
+        if (t && !vpa_str_eq(pods[i]->meta.uid, t->uid))
+            updater_trial_see(t, pods[i]);
     }
     vpa_table_release(&owners);
 }
