@@ -307,11 +307,17 @@ static void on_unscheduled(void *ctx, const struct vpa_pod *pod, const char *rea
     conclude(t, verdict, &seen);
 }
 
+/* Nothing has come and nothing waits. A Job may be suspended, have no more to do, or wait before it
+ * tries again: its parallelism says how many pods it may have. */
 static void conclude_absent(struct trial *t)
 {
     vpa_auto_buf seen = {0};
 
     vpa_buf_init(&seen, 2 * VPA_SEEN_MAX);
+    if (vpa_controller_kind_parse(t->kind) == VPA_KIND_JOB) {
+        conclude(t, VPA_VERDICT_VOID, &seen);
+        return;
+    }
     vpa_buf_printf(&seen,
                    "no replacement was created for pod %s, %lld of %d pods are there: a quota, "
                    "an admission webhook or the controller refuses it",

@@ -346,6 +346,31 @@ START_TEST(lost_leadership_ends_the_lists)
 }
 END_TEST
 
+/* A Job that is suspended, has its last pods, or waits before it tries again, makes no further one:
+ * its parallelism is a limit, no number that it is to have. What waits for a node is seen. */
+START_TEST(a_job_need_not_replace_its_pods)
+{
+    server.selects = true;
+    server.owner_version = "batch/v1";
+    server.owner_kind = "Job";
+    server.lost = true;
+    server.unscheduled = _i ? WAITING("Job", "rs00", NEW, "PodScheduled") : NULL;
+    learn();
+    show_object("batch/v1", "Job",
+                "{\"metadata\":{\"name\":\"rs00\",\"namespace\":\"n\"},\"spec\":{"
+                "\"parallelism\":10}}");
+    settle();
+    pass_for(9);
+    ck_assert_double_eq(failed_proofs("NoReplacement"), 0);
+    ck_assert_double_eq(failed_proofs("Unschedulable"), _i);
+    ck_assert_double_eq(paused("vpa"), _i);
+    if (_i)
+        ck_assert_uint_eq(server.call_count, 1);
+    else
+        ck_assert_uint_gt(server.call_count, 1);
+}
+END_TEST
+
 /* ---- what is remembered of VPAs ---- */
 
 static const char *const hashes[] = {"pod-template-hash", "controller-revision-hash"};
@@ -858,6 +883,7 @@ int main(void)
     tcase_add_loop_test(tc, a_pod_without_a_node_is_the_replacement_of_its_own_kind, 0,
                         VPA_COUNT(waiting));
     tcase_add_test(tc, a_list_that_is_denied_shows_no_replacement);
+    tcase_add_loop_test(tc, a_job_need_not_replace_its_pods, 0, 2);
     tcase_add_test(tc, a_namespace_is_asked_once_in_a_pass);
     tcase_add_test(tc, lost_leadership_ends_the_lists);
     tcase_add_loop_test(tc, a_template_is_known_by_its_hash, 0, VPA_COUNT(hashes));
