@@ -233,13 +233,6 @@ static void observe_resize(struct vpa_update_memory *memory, const struct vpa_po
     e->since = now;
 }
 
-static vpa_time ready_since(const struct vpa_pod *pod)
-{
-    const struct vpa_pod_condition *ready = vpa_pod_condition(pod, "Ready");
-
-    return ready ? ready->last_transition : VPA_TIME_UNSET;
-}
-
 /* A resize may be deferred before it restarts anything: until it is carried out, whoever is not
  * ready may be so because of it. Some pods are never ready, such as those that wait to lead. */
 static void observe_start(struct vpa_update_memory *memory, const struct vpa_pod *pod, vpa_time now)
@@ -251,7 +244,7 @@ static void observe_start(struct vpa_update_memory *memory, const struct vpa_pod
         return;
 
     vpa_duration waited = vpa_time_sub(now, e->start);
-    bool unseen = ready_since(pod) == e->ready && waited < VPA_RESTART_UNSEEN;
+    bool unseen = vpa_pod_ready_transition(pod) == e->ready && waited < VPA_RESTART_UNSEEN;
 
     e->starting = (!ready || unseen) && waited < VPA_REPLACEMENT_PATIENCE;
     e->awaited = e->starting || vpa_pod_resizing(pod) || vpa_pod_requests_differ(pod);
@@ -264,7 +257,7 @@ void vpa_update_memory_note_restart(struct vpa_update_memory *memory, const stru
 
     e->awaited = e->starting = true;
     e->start = now;
-    e->ready = ready_since(pod);
+    e->ready = vpa_pod_ready_transition(pod);
 }
 
 bool vpa_update_memory_is_starting(const struct vpa_update_memory *memory, const char *uid)
