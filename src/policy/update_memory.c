@@ -100,13 +100,18 @@ static struct entry *entry_of(struct vpa_update_memory *memory, const char *uid)
     return e;
 }
 
+static char *key_of(const char *ns, const char *kind, const char *name)
+{
+    return vpa_xprintf("%s/%s/%s", ns, kind, name);
+}
+
 static struct awaiting *find_awaiting(const struct vpa_update_memory *memory, const char *ns,
                                       const char *kind, const char *name)
 {
     if (memory->awaiting.count == 0)
         return NULL;
 
-    vpa_auto_free char *key = vpa_xprintf("%s/%s/%s", ns, kind, name);
+    vpa_auto_free char *key = key_of(ns, kind, name);
 
     return vpa_table_find(&memory->awaiting, key);
 }
@@ -136,11 +141,6 @@ static void observe_replacement(struct vpa_update_memory *memory, const struct v
     e->awaited = a->ready;
     e->start = now;
     e->ready = VPA_TIME_UNSET;
-}
-
-static char *key_of(const struct vpa_pod *pod, const struct vpa_owner_reference *owner)
-{
-    return vpa_xprintf("%s/%s/%s", pod->meta.ns, owner->kind, owner->name);
 }
 
 /* A replacement is to come; it is waited for until it is ready where the pod had been so. */
@@ -173,7 +173,7 @@ void vpa_update_memory_note_eviction(struct vpa_update_memory *memory, const str
     if (!owner)
         return;
 
-    vpa_auto_free char *key = key_of(pod, owner);
+    vpa_auto_free char *key = key_of(pod->meta.ns, owner->kind, owner->name);
 
     await(memory, key, vpa_pod_is_ready(pod), newest, now);
 }
@@ -187,7 +187,7 @@ void vpa_update_memory_note_doubt(struct vpa_update_memory *memory, const struct
     if (!owner)
         return;
 
-    vpa_auto_free char *key = key_of(pod, owner);
+    vpa_auto_free char *key = key_of(pod->meta.ns, owner->kind, owner->name);
     size_t size = strlen(key) + 1;
 
     free(e->doubt);
