@@ -130,6 +130,26 @@ static void show_vpa(int v, const char *policy)
     vpa_loop_pump(server.loop, VPA_SECOND);
 }
 
+/* Evictions take all of an interval, in every pass: what is to be written comes, if slowly. */
+START_TEST(a_late_pass_writes_one)
+{
+    server.vpas = 6;
+    server.pods_per_vpa = 1;
+    server.policy = ENOUGH;
+    server.delay = 25 * VPA_SECOND;
+    start(1);
+    show_vpa(0, "");
+    show_vpa(1, "");
+    pass_for(UPDATER_FEW_PASSES - 1);
+    ck_assert_uint_eq(server.status_patches, 0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.status_patches, 1);
+    settle();
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.status_patches, 2);
+}
+END_TEST
+
 /* What is only counted takes no room from what is to be written. */
 START_TEST(only_what_is_written_counts)
 {
@@ -397,6 +417,7 @@ int main(void)
     tcase_add_test(tc, it_is_written_where_there_is_no_status);
     tcase_add_test(tc, a_pass_writes_so_many_at_most);
     tcase_add_test(tc, those_that_cannot_be_written_hold_nobody_up);
+    tcase_add_test(tc, a_late_pass_writes_one);
     tcase_add_test(tc, only_what_is_written_counts);
     tcase_add_test(tc, its_message_follows);
     tcase_add_loop_test(tc, it_goes_when_it_is_over, 0, VPA_COUNT(ends));
