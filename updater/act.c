@@ -251,8 +251,26 @@ static void on_annotated(void *ctx, const struct vpa_kube_result *result,
     action_answered(a, a->kind == ACTION_ANNOTATE ? outcome : ACT_OK);
 }
 
+/* Somebody may have given the pod its first annotations while it was resized. */
+static bool has_got_annotations(const struct action *a)
+{
+    const struct vpa_meta *meta = &a->pod->meta;
+    const struct vpa_pod *now =
+        updater_store_find_pod(a->work->pass->env->store, meta->ns, meta->name);
+
+    return !meta->annotations.present && now && now->meta.annotations.present;
+}
+
 static void send_annotations(struct action *a)
 {
+    vpa_auto_buf mark = {0};
+
+    vpa_buf_init(&mark, VPA_RESIZE_PATCH_MAX);
+    if (has_got_annotations(a)) {
+        vpa_resize_patch_mark(a->pod, &mark);
+        send_request(a, VPA_KUBE_PATCH_JSON, NULL, mark.data, mark.len, on_annotated);
+        return;
+    }
     send_request(a, VPA_KUBE_PATCH_JSON, NULL, a->annotations, a->annotations_len, on_annotated);
 }
 

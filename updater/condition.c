@@ -11,6 +11,11 @@
 #define PATCH_MAX 8192
 /* How long a refusal is believed: an API server that has just started refuses everybody. */
 #define DENIED_AGE (10 * VPA_MINUTE)
+/* Of one round: the rest follows in the next pass. */
+#define PATCHES_MAX 50
+#define SHARE_OF_INTERVAL 4
+/* How long one patch may take, with its wait for the rate limit, where an interval is long. */
+#define PATCH_PATIENCE (5 * VPA_SECOND)
 
 int64_t updater_condition_find(const struct vpa_object *vpa, const char *type)
 {
@@ -32,11 +37,47 @@ bool updater_condition_is(const struct vpa_object *vpa, const char *type,
     return vpa_str_eq(c->status, "True") && vpa_str_eq(c->message, wanted->message);
 }
 
-bool updater_condition_may_put(const struct pass_env *env)
+/* ---- a round ---- */
+
+static vpa_duration share_of(const struct pass *pass)
 {
-    return !env->status_denied_at ||
-           vpa_loop_monotonic(env->loop) - env->status_denied_at >= DENIED_AGE;
+    return pass->env->config->interval / SHARE_OF_INTERVAL;
 }
+
+struct condition_round updater_round(struct pass *pass, size_t *from, size_t count)
+{
+    int64_t until = vpa_loop_monotonic(pass->env->loop) + share_of(pass);
+
+    return (struct condition_round){.pass = pass,
+                                    .from = from,
+                                    .first = *from,
+                                    .count = count,
+                                    .until = until < pass->deadline ? until : pass->deadline};
+}
+
+size_t updater_round_at(struct condition_round *round, size_t k)
+{
+    round->at = (round->first + k) % round->count;
+    return round->at;
+}
+
+static bool is_denied(const struct pass_env *env)
+{
+    return env->status_denied_at &&
+           vpa_loop_monotonic(env->loop) - env->status_denied_at < DENIED_AGE;
+}
+
+bool updater_round_may_put(const struct condition_round *round)
+{
+    const struct pass *pass = round->pass;
+
+    if (round->over || round->sent >= PATCHES_MAX || updater_pass_is_stopped(pass) ||
+        is_denied(pass->env))
+        return false;
+    return round->sent == 0 || vpa_loop_monotonic(pass->env->loop) < round->until;
+}
+
+/* ---- a patch ---- */
 
 static void put_condition(struct vpa_json_writer *w, const struct vpa_condition *c)
 {
@@ -92,9 +133,21 @@ static void put_operation(struct vpa_json_patch *patch, const struct vpa_object 
     vpa_json_patch_end_op(patch);
 }
 
-static void on_patched(struct pass_env *env, const struct vpa_object *vpa,
-                       const struct vpa_error *err)
+/* That VPA is another one by now, or gone, which says nothing about the others. */
+static bool is_of_one(const struct vpa_error *err)
 {
+    return err->code == VPA_CONFLICT || err->code == VPA_INVALID || err->code == VPA_NOT_FOUND;
+}
+
+static void on_failed(struct condition_round *round, const struct vpa_object *vpa,
+                      const struct vpa_error *err)
+{
+    struct pass_env *env = round->pass->env;
+
+    if (!is_of_one(err)) {
+        round->over = true;
+        *round->from = round->at + 1;
+    }
     if (err->code == VPA_DENIED) {
         if (env->status_denied_at == 0)
             VPA_WARN("No right to patch verticalpodautoscalers/status: conditions do not tell why "
@@ -108,27 +161,31 @@ static void on_patched(struct pass_env *env, const struct vpa_object *vpa,
     }
 }
 
-static void send_patch(struct pass_env *env, const struct vpa_object *vpa,
+static void send_patch(struct condition_round *round, const struct vpa_object *vpa,
                        const struct vpa_buf *body)
 {
+    vpa_duration share = share_of(round->pass);
     vpa_auto_buf path = {0};
     struct vpa_error err;
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, VPA_GROUP_VERSION, vpa->meta.ns, "verticalpodautoscalers", vpa->meta.name,
                   "status");
-    if (vpa_kube_do(env->client,
-                    &(struct vpa_kube_call){.verb = VPA_KUBE_PATCH_JSON,
-                                            .path = vpa_buf_text(&path),
-                                            .body = body->data,
-                                            .body_len = body->len,
-                                            .no_retry = true},
-                    NULL, NULL, &err) < 0)
-        on_patched(env, vpa, &err);
+    round->sent++;
+    if (vpa_kube_do(
+            round->pass->env->client,
+            &(struct vpa_kube_call){.verb = VPA_KUBE_PATCH_JSON,
+                                    .path = vpa_buf_text(&path),
+                                    .body = body->data,
+                                    .body_len = body->len,
+                                    .max_age = share < PATCH_PATIENCE ? share : PATCH_PATIENCE,
+                                    .no_retry = true},
+            NULL, NULL, &err) < 0)
+        on_failed(round, vpa, &err);
 }
 
-void updater_condition_put(struct pass_env *env, const struct vpa_object *vpa, const char *type,
-                           const struct vpa_condition *wanted)
+void updater_condition_put(struct condition_round *round, const struct vpa_object *vpa,
+                           const char *type, const struct vpa_condition *wanted)
 {
     struct vpa_json_patch patch;
     vpa_auto_buf body = {0};
@@ -140,5 +197,5 @@ void updater_condition_put(struct pass_env *env, const struct vpa_object *vpa, c
     vpa_json_patch_end_op(&patch);
     put_operation(&patch, vpa, type, wanted);
     vpa_json_patch_end(&patch);
-    send_patch(env, vpa, &body);
+    send_patch(round, vpa, &body);
 }

@@ -1,24 +1,51 @@
 /*
  * A condition of ours on a VPA: one patch that adds, replaces or removes it, with a test of the
  * resourceVersion it rests on. Where the right to patch verticalpodautoscalers/status is missing,
- * as under upstream's roles, that is said once and believed for an hour.
+ * as under upstream's roles, that is said once and believed for ten minutes.
  *
- *     if (!updater_condition_is(vpa, "TooFewReplicas", NULL) && updater_condition_may_put(env))
- *         updater_condition_put(env, vpa, "TooFewReplicas", NULL);
+ *     struct condition_round round = updater_round(pass, &env->few_from, count);
+ *
+ *     for (size_t k = 0; k < count; k++) {
+ *         const struct vpa_object *vpa = vpas[updater_round_at(&round, k)];
+ *
+ *         if (updater_round_may_put(&round) && !updater_condition_is(vpa, "TooFewReplicas", NULL))
+ *             updater_condition_put(&round, vpa, "TooFewReplicas", NULL);
+ *     }
+ *
+ * Conditions tell; they change no pod. So a round has its share of the pass and no more, however
+ * slowly the API server answers: a quarter of an interval, and fifty patches. The first one that
+ * fails ends it, because what stands behind the API server (a policy's webhook) may be away for
+ * all. The next round begins behind the VPA whose patch failed, so that one which can never be
+ * written keeps no other waiting.
  */
 #ifndef UPDATER_CONDITION_H
 #define UPDATER_CONDITION_H
 
-#include "env.h"
+#include "pass.h"
 
 /* Index of the last condition of the type, -1 without. */
 int64_t updater_condition_find(const struct vpa_object *vpa, const char *type);
 /* Whether the VPA has the condition with that message, or, for NULL, none of the type. */
 bool updater_condition_is(const struct vpa_object *vpa, const char *type,
                           const struct vpa_condition *wanted);
-bool updater_condition_may_put(const struct pass_env *env);
-/* wanted: status is "True" in any case; NULL: the condition goes. Pumps the loop. */
-void updater_condition_put(struct pass_env *env, const struct vpa_object *vpa, const char *type,
-                           const struct vpa_condition *wanted);
+
+struct condition_round {
+    struct pass *pass;
+    size_t *from; /* where the next round begins */
+    size_t first, count, at;
+    size_t sent;
+    int64_t until; /* monotonic */
+    bool over;     /* one has failed */
+};
+/* from: kept between passes by whoever writes, an index into VPAs, of which there are `count`. */
+struct condition_round updater_round(struct pass *pass, size_t *from, size_t count);
+/* Index of the VPA whose turn is the k-th. */
+size_t updater_round_at(struct condition_round *round, size_t k);
+/* One patch may be sent in any pass, also in one that is late. */
+bool updater_round_may_put(const struct condition_round *round);
+/* Of the VPA whose turn it is. wanted: status is "True" in any case; NULL: the condition goes.
+ * Pumps the loop. */
+void updater_condition_put(struct condition_round *round, const struct vpa_object *vpa,
+                           const char *type, const struct vpa_condition *wanted);
 
 #endif

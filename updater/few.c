@@ -15,8 +15,6 @@
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 
-/* Patches of one pass: the rest follows in the next. */
-#define PATCHES_MAX 50
 #define REASON "MinReplicas"
 
 struct few {          /* of one VPA */
@@ -87,29 +85,28 @@ static bool is_over(const struct few *f)
     return !f->few && f->streak == UPDATER_FEW_PASSES;
 }
 
-/* True when something was sent. */
-static bool put_right(struct pass_env *env, const struct vpa_object *vpa, const struct few *f)
+static void put_right(struct condition_round *round, const struct vpa_object *vpa,
+                      const struct few *f)
 {
     struct vpa_condition wanted = {.type = UPDATER_FEW,
                                    .reason = REASON,
                                    .message = f->message,
-                                   .last_transition = updater_env_now(env)};
+                                   .last_transition = updater_env_now(round->pass->env)};
     int64_t at = updater_condition_find(vpa, UPDATER_FEW);
 
     if (is_over(f) && at >= 0) {
-        updater_condition_put(env, vpa, UPDATER_FEW, NULL);
-        return true;
+        updater_condition_put(round, vpa, UPDATER_FEW, NULL);
+        return;
     }
     if (!f->few || f->streak != UPDATER_FEW_PASSES)
-        return false;
+        return;
     if (at >= 0) {
         if (f->settled < UPDATER_FEW_PASSES || updater_condition_is(vpa, UPDATER_FEW, &wanted))
-            return false;
+            return;
         if (!vpa_time_is_unset(vpa->conditions[at].last_transition))
             wanted.last_transition = vpa->conditions[at].last_transition;
     }
-    updater_condition_put(env, vpa, UPDATER_FEW, &wanted);
-    return true;
+    updater_condition_put(round, vpa, UPDATER_FEW, &wanted);
 }
 
 static void drop(struct pass_env *env, struct few *f)
@@ -147,11 +144,12 @@ void updater_few_publish(struct pass *pass, const struct vpa_object *const *vpas
                          const bool *unknown)
 {
     struct pass_env *env = pass->env;
-    size_t sent = 0;
+    struct condition_round round = updater_round(pass, &env->few_from, count);
 
     if (env->few.count > count)
         sweep(env, vpas, count);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t k = 0; k < count; k++) {
+        size_t i = updater_round_at(&round, k);
         /* In a namespace that is passed over it is another updater's. */
         bool has = updater_condition_find(vpas[i], UPDATER_FEW) >= 0 &&
                    !vpa_common_flags_ignore(&env->config->common, vpas[i]->meta.ns);
@@ -160,8 +158,8 @@ void updater_few_publish(struct pass *pass, const struct vpa_object *const *vpas
         if (!f || (unknown && unknown[i]))
             continue;
         count_pass(f);
-        if (sent < PATCHES_MAX && !updater_pass_is_stopped(pass) && updater_condition_may_put(env))
-            sent += put_right(env, vpas[i], f);
+        if (updater_round_may_put(&round))
+            put_right(&round, vpas[i], f);
         if (is_over(f) && !has)
             drop(env, f);
     }

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "condition.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 
@@ -107,7 +106,7 @@ bool updater_paused_is_told(const struct vpa_object *vpa)
     return false;
 }
 
-bool updater_paused_put_right(struct pass_env *env, const struct vpa_proof *proof,
+bool updater_paused_put_right(struct condition_round *round, const struct vpa_proof *proof,
                               const struct vpa_object *vpa, const char *key)
 {
     for (size_t i = 0; i < VPA_COUNT(types); i++) {
@@ -122,7 +121,7 @@ bool updater_paused_put_right(struct pass_env *env, const struct vpa_proof *proo
         }
         if (updater_condition_is(vpa, types[i].type, breaker ? &wanted : NULL))
             continue;
-        updater_condition_put(env, vpa, types[i].type, breaker ? &wanted : NULL);
+        updater_condition_put(round, vpa, types[i].type, breaker ? &wanted : NULL);
         return true; /* the next one rests on another version */
     }
     return false;

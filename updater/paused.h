@@ -6,7 +6,7 @@
 #ifndef UPDATER_PAUSED_H
 #define UPDATER_PAUSED_H
 
-#include "env.h"
+#include "condition.h"
 #include "vpa/policy/proof.h"
 
 #define PAUSED_EVICTIONS "EvictionsPaused"
@@ -18,7 +18,7 @@ char *updater_paused_message(const struct vpa_breaker *breaker);
 bool updater_paused_is_told(const struct vpa_object *vpa);
 /* Puts one of the conditions right; true when something was sent. proof: NULL: nothing is paused.
  */
-bool updater_paused_put_right(struct pass_env *env, const struct vpa_proof *proof,
+bool updater_paused_put_right(struct condition_round *round, const struct vpa_proof *proof,
                               const struct vpa_object *vpa, const char *key);
 /* Opens the breakers that the conditions tell of. */
 void updater_paused_restore(struct vpa_proof *proof, const struct vpa_object *vpa, const char *key,

@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "announce.h"
-#include "condition.h"
 #include "dry_run.h"
 #include "paused.h"
 #include "trial.h"
@@ -26,8 +25,6 @@
 
 /* Templates that are remembered of a VPA whose breaker is open. */
 #define TEMPLATES_MAX 8
-/* Patches of conditions in one pass: the rest follows in the next. */
-#define PATCHES_MAX 50
 #define AWAY_LINE                                                                                  \
     "The webhook was away when a pod came back without its values: tried again with one pod"
 
@@ -401,7 +398,7 @@ static bool look_at(const struct look *look, struct trial *t)
     vpa_buf_init(&seen, 2 * VPA_SEEN_MAX);
     if (vpa && uid_of(vpa) == t->vpa_uid && vpa_update_mode_active(vpa_update_mode_of(vpa)))
         verdict = updater_trial_judge(look->pass, t, vpa, &seen);
-    if (verdict == VPA_VERDICT_WAIT && t->replacement && !t->judged)
+    if (verdict == VPA_VERDICT_WAIT && t->newest_pod && !t->judged)
         vpa_proof_patched(look->prove->proof);
     if (verdict == VPA_VERDICT_WAIT)
         return t->asks != NULL;
@@ -447,7 +444,7 @@ static void look_at_all(const struct look *look)
 
 /* ---- a pass ---- */
 
-/* The newest pod that the owner of each trial has got since. */
+/* The pods that the owner of each trial has got since. */
 static void find_replacements(struct prove *prove, const struct vpa_pod *const *pods, size_t count)
 {
     struct vpa_table owners = {0};
@@ -456,8 +453,7 @@ static void find_replacements(struct prove *prove, const struct vpa_pod *const *
     for (size_t i = 0; vpa_table_next(&prove->trials, &i, NULL, &value);) {
         struct trial *t = value;
 
-        t->replacement = NULL;
-        t->live = 0;
+        updater_trial_begin_pass(t);
         if (t->id.way != VPA_PROOF_EVICTION)
             continue;
 
@@ -477,12 +473,8 @@ static void find_replacements(struct prove *prove, const struct vpa_pod *const *
             vpa_xprintf("%s/%s/%s", pods[i]->meta.ns, owner->kind, owner->name);
 
         t = vpa_table_find(&owners, key);
-        if (!t || vpa_str_eq(pods[i]->meta.uid, t->uid))
-            continue;
-        t->live++;
-        if (pods[i]->meta.creation > t->newest &&
-            (!t->replacement || pods[i]->meta.creation >= t->replacement->meta.creation))
-            t->replacement = pods[i];
+        if (t && !vpa_str_eq(pods[i]->meta.uid, t->uid))
+            updater_trial_see(t, pods[i]);
     }
     vpa_table_release(&owners);
 }
@@ -564,25 +556,22 @@ static void restore_all(const struct look *look, const struct vpa_object *const 
     }
 }
 
-/* Conditions as the breakers are: also of VPAs that take no part any more. */
+/* Conditions as the breakers are: also of VPAs that take no part any more. Before pods are changed,
+ * which may take all of the pass: a process that ends meanwhile has told its successor. */
 static void publish(const struct look *look)
 {
     struct pass_env *env = look->pass->env;
     struct prove *prove = look->prove;
-    size_t sent = 0;
+    struct condition_round round = updater_round(look->pass, &env->paused_from, look->known_count);
 
-    if (prove->bases.count == 0 || !updater_condition_may_put(env))
+    if (prove->bases.count == 0)
         return;
-    for (size_t i = 0; i < look->known_count && sent < PATCHES_MAX; i++) {
-        const struct known_vpa *k = &look->known[i];
+    for (size_t i = 0; i < look->known_count && updater_round_may_put(&round); i++) {
+        const struct known_vpa *k = &look->known[updater_round_at(&round, i)];
         struct basis *b = vpa_table_find(&prove->bases, k->key);
 
-        if (updater_pass_is_stopped(look->pass))
-            break;
-        if (!b || !updater_paused_put_right(env, prove->proof, k->vpa, k->key))
-            continue;
-        b->sent_at = vpa_loop_monotonic(env->loop);
-        sent++;
+        if (b && updater_paused_put_right(&round, prove->proof, k->vpa, k->key))
+            b->sent_at = vpa_loop_monotonic(env->loop);
     }
 }
 
@@ -590,13 +579,13 @@ static void publish(const struct look *look)
 static void take_back_all(struct pass *pass, const struct vpa_object *const *vpas, size_t count)
 {
     struct pass_env *env = pass->env;
-    size_t sent = 0;
+    struct condition_round round = updater_round(pass, &env->paused_from, count);
 
-    for (size_t i = 0; i < count && sent < PATCHES_MAX && updater_condition_may_put(env); i++) {
-        if (updater_pass_is_stopped(pass))
-            return;
-        if (!vpa_common_flags_ignore(&env->config->common, vpas[i]->meta.ns))
-            sent += updater_paused_put_right(env, NULL, vpas[i], "");
+    for (size_t i = 0; i < count && updater_round_may_put(&round); i++) {
+        const struct vpa_object *vpa = vpas[updater_round_at(&round, i)];
+
+        if (!vpa_common_flags_ignore(&env->config->common, vpa->meta.ns))
+            (void)updater_paused_put_right(&round, NULL, vpa, "");
     }
 }
 

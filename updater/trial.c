@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "unscheduled.h"
+#include "vpa/api/controller.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 #include "vpa/policy/resize_state.h"
@@ -58,11 +59,20 @@ struct trial *updater_trial_new(struct work *w, size_t pod, const struct vpa_pro
     return t;
 }
 
+/* A rollout makes another one of these. Jobs are another one in every run of a CronJob, and what
+ * custom resources do is not known: of theirs all are alike. */
+static bool owner_is_template(const struct vpa_owner_reference *owner)
+{
+    enum vpa_controller_kind kind = vpa_controller_kind_parse(owner->kind);
+
+    return kind == VPA_KIND_REPLICA_SET || kind == VPA_KIND_REPLICATION_CONTROLLER;
+}
+
 uint64_t updater_template_of(const struct vpa_pod *pod)
 {
     static const char *const labels[] = {"pod-template-hash", "controller-revision-hash"};
     const struct vpa_owner_reference *owner = vpa_meta_controller_first(&pod->meta);
-    const char *text = owner ? owner->name : "";
+    const char *text = owner && owner_is_template(owner) ? owner->name : "";
 
     for (size_t i = 0; i < VPA_COUNT(labels); i++) {
         const char *hash = vpa_labels_get(&pod->meta.labels, labels[i]);
@@ -93,22 +103,47 @@ static enum vpa_verdict judge_replacement(struct pass *pass, struct trial *t,
     return blame(t, replacement, vpa_expected_judge(&t->expected, replacement, &wanted, seen));
 }
 
-/* The same of a pod that has been there for so long, as far as was seen. */
-static enum vpa_verdict judge_present(struct pass *pass, struct trial *t,
-                                      const struct vpa_object *vpa, const struct vpa_pod *pod,
-                                      struct vpa_buf *seen)
+/* How long the pod has been there, as far as was seen. */
+static vpa_duration seen_for(struct trial *t, const struct vpa_pod *pod, vpa_time now)
 {
-    enum vpa_verdict verdict = judge_replacement(pass, t, vpa, pod, seen);
-    vpa_time now = updater_env_steady(pass->env);
+    const char *text = vpa_or_empty(pod->meta.uid);
+    uint64_t uid = vpa_hash_bytes(text, strlen(text));
 
-    if (vpa_time_is_unset(t->seen))
+    if (vpa_time_is_unset(t->seen) || t->seen_uid != uid)
         t->seen = now;
-    if (verdict == VPA_VERDICT_WAIT && vpa_time_sub(now, t->seen) > READY_PATIENCE) {
-        vpa_buf_printf(seen, "pod %s has the values and is not ready after %d minutes",
-                       pod->meta.name, (int)(READY_PATIENCE / VPA_MINUTE));
-        return blame(t, pod, VPA_VERDICT_NOT_READY);
-    }
-    return verdict;
+    t->seen_uid = uid;
+    return vpa_time_sub(now, t->seen);
+}
+
+static bool has_helped(struct pass *pass, struct trial *t, const struct vpa_object *vpa,
+                       const struct vpa_pod *pod)
+{
+    vpa_auto_buf unsaid = {0};
+
+    vpa_buf_init(&unsaid, 2 * VPA_SEEN_MAX);
+    return judge_replacement(pass, t, vpa, pod, &unsaid) == VPA_VERDICT_GOOD;
+}
+
+/* The newest of the pods that came may take its time to become ready. Others may be ready before:
+ * pods come behind the one that took the place of the evicted one in a rollout, or when there are
+ * to be more of them. None is said to be slow but the one that has been there for so long. */
+static enum vpa_verdict judge_present(struct pass *pass, struct trial *t,
+                                      const struct vpa_object *vpa, const struct vpa_pod *newest,
+                                      const struct vpa_pod *oldest, struct vpa_buf *seen)
+{
+    vpa_duration age = seen_for(t, oldest, updater_env_steady(pass->env));
+    enum vpa_verdict verdict = judge_replacement(pass, t, vpa, newest, seen);
+
+    if (verdict == VPA_VERDICT_WAIT && t->ready_pod && has_helped(pass, t, vpa, t->ready_pod))
+        return VPA_VERDICT_GOOD;
+    if (verdict != VPA_VERDICT_WAIT || age <= READY_PATIENCE)
+        return verdict;
+    verdict = judge_replacement(pass, t, vpa, oldest, seen);
+    if (verdict != VPA_VERDICT_WAIT)
+        return verdict;
+    vpa_buf_printf(seen, "pod %s has the values and is not ready after %d minutes",
+                   oldest->meta.name, (int)(READY_PATIENCE / VPA_MINUTE));
+    return blame(t, oldest, VPA_VERDICT_NOT_READY);
 }
 
 /* Nothing has come: is there to be one? Then it is asked for, with those of others. */
@@ -131,8 +166,8 @@ static enum vpa_verdict judge_eviction(struct pass *pass, struct trial *t,
     vpa_time now = updater_env_steady(env);
     const struct vpa_pod *old = updater_store_find_pod(env->store, t->ns, t->pod);
 
-    if (t->replacement)
-        return judge_present(pass, t, vpa, t->replacement, seen);
+    if (t->newest_pod)
+        return judge_present(pass, t, vpa, t->newest_pod, t->oldest_pod, seen);
     if (t->judged)
         return VPA_VERDICT_WAIT;
     if (old && vpa_str_eq(old->meta.uid, t->uid))
@@ -161,7 +196,7 @@ static enum vpa_verdict judge_resized(struct pass *pass, struct trial *t,
                                       const struct vpa_object *vpa, const struct vpa_pod *pod,
                                       struct vpa_buf *seen)
 {
-    enum vpa_verdict verdict = judge_present(pass, t, vpa, pod, seen);
+    enum vpa_verdict verdict = judge_present(pass, t, vpa, pod, pod, seen);
 
     if (verdict != VPA_VERDICT_NOT_PATCHED && verdict != VPA_VERDICT_PATCHED_BACK)
         return verdict;
@@ -205,6 +240,27 @@ static enum vpa_verdict judge_resize(struct pass *pass, struct trial *t,
         return VPA_VERDICT_WAIT;
     vpa_buf_printf(seen, "the resize of pod %s is %s", t->pod, vpa_resize_status_name(status));
     return VPA_VERDICT_NOT_RESIZED;
+}
+
+/* ---- a pass ---- */
+
+void updater_trial_begin_pass(struct trial *t)
+{
+    t->newest_pod = t->oldest_pod = t->ready_pod = NULL;
+    t->live = 0;
+}
+
+void updater_trial_see(struct trial *t, const struct vpa_pod *pod)
+{
+    t->live++;
+    if (pod->meta.creation <= t->newest)
+        return;
+    if (!t->newest_pod || pod->meta.creation >= t->newest_pod->meta.creation)
+        t->newest_pod = pod;
+    if (!t->oldest_pod || pod->meta.creation < t->oldest_pod->meta.creation)
+        t->oldest_pod = pod;
+    if (vpa_pod_is_ready(pod))
+        t->ready_pod = pod;
 }
 
 enum vpa_verdict updater_trial_judge(struct pass *pass, struct trial *t,
@@ -251,11 +307,17 @@ static void on_unscheduled(void *ctx, const struct vpa_pod *pod, const char *rea
     conclude(t, verdict, &seen);
 }
 
+/* Nothing has come and nothing waits. A Job may be suspended, have no more to do, or wait before it
+ * tries again: its parallelism says how many pods it may have. */
 static void conclude_absent(struct trial *t)
 {
     vpa_auto_buf seen = {0};
 
     vpa_buf_init(&seen, 2 * VPA_SEEN_MAX);
+    if (vpa_controller_kind_parse(t->kind) == VPA_KIND_JOB) {
+        conclude(t, VPA_VERDICT_VOID, &seen);
+        return;
+    }
     vpa_buf_printf(&seen,
                    "no replacement was created for pod %s, %lld of %d pods are there: a quota, "
                    "an admission webhook or the controller refuses it",

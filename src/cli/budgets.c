@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "vpa/base/str.h"
+#include "vpa/policy/resize_state.h"
 
 const struct cli_kind cli_disruption_budgets = {"policy/v1", "poddisruptionbudgets",
                                                 "what PodDisruptionBudgets would refuse"};
@@ -68,13 +69,6 @@ void cli_budgets_release(struct cli_budgets *budgets)
     *budgets = (struct cli_budgets){0};
 }
 
-static bool is_ready(const struct vpa_pod *pod)
-{
-    const struct vpa_pod_condition *ready = vpa_pod_condition(pod, "Ready");
-
-    return ready && vpa_str_eq(ready->status, "True");
-}
-
 static struct cli_budget *budget_of(struct cli_budgets *budgets, const struct vpa_pod *pod,
                                     size_t *matching)
 {
@@ -107,7 +101,8 @@ bool cli_budgets_take(struct cli_budgets *budgets, const struct vpa_pod *pod,
     *by = b;
     if (matching > 1)
         return false;
-    if (!is_ready(pod) && (b->always_allow_unhealthy || (b->healthy >= b->wanted && b->wanted > 0)))
+    if (!vpa_pod_is_ready(pod) &&
+        (b->always_allow_unhealthy || (b->healthy >= b->wanted && b->wanted > 0)))
         return true;
     if (b->stale || b->allowed <= 0)
         return false;

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "vpa/policy/resize_state.h"
 #include "vpa/policy/scaling.h"
 
 #define BOOST_FACTOR "Factor"
@@ -138,10 +139,9 @@ int32_t vpa_boost_duration_seconds(const struct vpa_object *vpa, const char *con
 bool vpa_boost_expired(const struct vpa_pod *pod, const struct vpa_object *vpa,
                        const char *container, vpa_time now)
 {
-    const struct vpa_pod_condition *ready = vpa_pod_condition(pod, "Ready");
     int32_t seconds = vpa_boost_duration_seconds(vpa, container);
 
-    if (!ready || strcmp(ready->status, "True") != 0)
+    if (!vpa_pod_is_ready(pod))
         return false;
-    return seconds == 0 || now - ready->last_transition > (vpa_time)seconds * VPA_SECOND;
+    return seconds == 0 || now - vpa_pod_ready_transition(pod) > (vpa_time)seconds * VPA_SECOND;
 }

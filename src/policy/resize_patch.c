@@ -80,12 +80,11 @@ static const char *list_path(struct builder *b, size_t index, const char *member
 }
 
 /* The pod that the patch was made for. */
-static void test_uid(const struct builder *b, struct vpa_json_patch *patch)
+static void test_uid(const struct vpa_pod *pod, struct vpa_json_patch *patch)
 {
-    if (!*vpa_or_empty(b->pod->meta.uid))
+    if (!*vpa_or_empty(pod->meta.uid))
         return;
-    vpa_json_put_string(vpa_json_patch_op(patch, VPA_PATCH_TEST, "/metadata/uid"),
-                        b->pod->meta.uid);
+    vpa_json_put_string(vpa_json_patch_op(patch, VPA_PATCH_TEST, "/metadata/uid"), pod->meta.uid);
     vpa_json_patch_end_op(patch);
 }
 
@@ -185,7 +184,7 @@ static bool put_resources(struct builder *b)
 {
     size_t before;
 
-    test_uid(b, &b->resize);
+    test_uid(b->pod, &b->resize);
     for (size_t i = 0; i < b->pod->container_count; i++) {
         if (b->wanted[i].chosen)
             test_container(b, i);
@@ -287,17 +286,32 @@ static const struct vpa_resource_list *wanted_requests(const struct builder *b)
     return requests;
 }
 
+static void mark(struct vpa_json_patch *patch)
+{
+    vpa_json_put_string(
+        open_op(patch, VPA_PATCH_ADD, "/metadata/annotations", VPA_IN_PLACE_ANNOTATION), "true");
+    vpa_json_patch_end_op(patch);
+}
+
+void vpa_resize_patch_mark(const struct vpa_pod *pod, struct vpa_buf *out)
+{
+    struct vpa_json_patch patch;
+
+    vpa_json_patch_begin(&patch, out);
+    test_uid(pod, &patch);
+    mark(&patch);
+    vpa_json_patch_end(&patch);
+}
+
 static void put_annotations(struct builder *b)
 {
     const struct vpa_labels *annotations = &b->pod->meta.annotations;
     struct vpa_json_patch *patch = &b->annotations;
 
-    test_uid(b, patch);
+    test_uid(b->pod, patch);
     if (!annotations->present)
         add_empty_object(patch, "/metadata/annotations");
-    vpa_json_put_string(
-        open_op(patch, VPA_PATCH_ADD, "/metadata/annotations", VPA_IN_PLACE_ANNOTATION), "true");
-    vpa_json_patch_end_op(patch);
+    mark(patch);
     for (size_t i = 0; i < annotations->count; i++) {
         const char *key = annotations->items[i].key;
         const char *container = vpa_boost_marker_container(key);

@@ -13,11 +13,16 @@ bool vpa_pod_pending(const struct vpa_pod *pod)
 
 bool vpa_pod_is_ready(const struct vpa_pod *pod)
 {
-    for (size_t i = 0; i < pod->condition_count; i++) {
-        if (vpa_str_eq(pod->conditions[i].type, "Ready"))
-            return vpa_str_eq(pod->conditions[i].status, "True");
-    }
-    return false;
+    const struct vpa_pod_condition *ready = vpa_pod_condition(pod, "Ready");
+
+    return ready && vpa_str_eq(ready->status, "True");
+}
+
+vpa_time vpa_pod_ready_transition(const struct vpa_pod *pod)
+{
+    const struct vpa_pod_condition *ready = vpa_pod_condition(pod, "Ready");
+
+    return ready ? ready->last_transition : VPA_TIME_UNSET;
 }
 
 bool vpa_pod_resizing(const struct vpa_pod *pod)

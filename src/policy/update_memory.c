@@ -100,13 +100,18 @@ static struct entry *entry_of(struct vpa_update_memory *memory, const char *uid)
     return e;
 }
 
+static char *key_of(const char *ns, const char *kind, const char *name)
+{
+    return vpa_xprintf("%s/%s/%s", ns, kind, name);
+}
+
 static struct awaiting *find_awaiting(const struct vpa_update_memory *memory, const char *ns,
                                       const char *kind, const char *name)
 {
     if (memory->awaiting.count == 0)
         return NULL;
 
-    vpa_auto_free char *key = vpa_xprintf("%s/%s/%s", ns, kind, name);
+    vpa_auto_free char *key = key_of(ns, kind, name);
 
     return vpa_table_find(&memory->awaiting, key);
 }
@@ -136,11 +141,6 @@ static void observe_replacement(struct vpa_update_memory *memory, const struct v
     e->awaited = a->ready;
     e->start = now;
     e->ready = VPA_TIME_UNSET;
-}
-
-static char *key_of(const struct vpa_pod *pod, const struct vpa_owner_reference *owner)
-{
-    return vpa_xprintf("%s/%s/%s", pod->meta.ns, owner->kind, owner->name);
 }
 
 /* A replacement is to come; it is waited for until it is ready where the pod had been so. */
@@ -173,7 +173,7 @@ void vpa_update_memory_note_eviction(struct vpa_update_memory *memory, const str
     if (!owner)
         return;
 
-    vpa_auto_free char *key = key_of(pod, owner);
+    vpa_auto_free char *key = key_of(pod->meta.ns, owner->kind, owner->name);
 
     await(memory, key, vpa_pod_is_ready(pod), newest, now);
 }
@@ -187,7 +187,7 @@ void vpa_update_memory_note_doubt(struct vpa_update_memory *memory, const struct
     if (!owner)
         return;
 
-    vpa_auto_free char *key = key_of(pod, owner);
+    vpa_auto_free char *key = key_of(pod->meta.ns, owner->kind, owner->name);
     size_t size = strlen(key) + 1;
 
     free(e->doubt);
@@ -233,13 +233,6 @@ static void observe_resize(struct vpa_update_memory *memory, const struct vpa_po
     e->since = now;
 }
 
-static vpa_time ready_since(const struct vpa_pod *pod)
-{
-    const struct vpa_pod_condition *ready = vpa_pod_condition(pod, "Ready");
-
-    return ready ? ready->last_transition : VPA_TIME_UNSET;
-}
-
 /* A resize may be deferred before it restarts anything: until it is carried out, whoever is not
  * ready may be so because of it. Some pods are never ready, such as those that wait to lead. */
 static void observe_start(struct vpa_update_memory *memory, const struct vpa_pod *pod, vpa_time now)
@@ -251,7 +244,7 @@ static void observe_start(struct vpa_update_memory *memory, const struct vpa_pod
         return;
 
     vpa_duration waited = vpa_time_sub(now, e->start);
-    bool unseen = ready_since(pod) == e->ready && waited < VPA_RESTART_UNSEEN;
+    bool unseen = vpa_pod_ready_transition(pod) == e->ready && waited < VPA_RESTART_UNSEEN;
 
     e->starting = (!ready || unseen) && waited < VPA_REPLACEMENT_PATIENCE;
     e->awaited = e->starting || vpa_pod_resizing(pod) || vpa_pod_requests_differ(pod);
@@ -264,7 +257,7 @@ void vpa_update_memory_note_restart(struct vpa_update_memory *memory, const stru
 
     e->awaited = e->starting = true;
     e->start = now;
-    e->ready = ready_since(pod);
+    e->ready = vpa_pod_ready_transition(pod);
 }
 
 bool vpa_update_memory_is_starting(const struct vpa_update_memory *memory, const char *uid)

@@ -156,6 +156,19 @@ START_TEST(annotations_mark_the_pod_and_drop_the_marker)
 }
 END_TEST
 
+/* Where others have written annotations meanwhile. */
+START_TEST(a_mark_beside_annotations_of_others)
+{
+    vpa_auto_buf out = {0};
+
+    vpa_buf_init(&out, VPA_RESIZE_PATCH_MAX);
+    vpa_resize_patch_mark(objects_pod(&arena, POD("'uid':'u',", "'x':1")), &out);
+    ck_assert_str_eq(vpa_buf_text(&out),
+                     quoted("[{'op':'test','path':'/metadata/uid','value':'u'},{'op':'add','path':"
+                            "'/metadata/annotations/vpaInPlaceUpdated','value':'true'}]"));
+}
+END_TEST
+
 /* The patch of one pod is made where that of another was: nothing of it is left. */
 START_TEST(a_patch_says_nothing_of_the_one_before)
 {
@@ -246,6 +259,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, builds_patches, 0, VPA_COUNT(patches));
     tcase_add_test(tc, annotations_mark_the_pod_and_drop_the_marker);
+    tcase_add_test(tc, a_mark_beside_annotations_of_others);
     tcase_add_test(tc, a_patch_says_nothing_of_the_one_before);
     tcase_add_test(tc, a_boost_that_lasts_is_left_alone);
     tcase_add_loop_test(tc, says_whether_a_container_restarts, 0, VPA_COUNT(restarts));

@@ -96,6 +96,29 @@ START_TEST(a_pass_writes_so_many_at_most)
 }
 END_TEST
 
+/* Each one takes ten seconds and is refused: the pass ends in time, and with one that could be
+ * written the others are not lost. */
+START_TEST(those_that_cannot_be_written_hold_nobody_up)
+{
+    int64_t begun;
+
+    server.vpas = 40;
+    server.status_code = 500;
+    server.status_delay = 10 * VPA_SECOND;
+    begin_few();
+    server.touch = false;
+    pass_for(UPDATER_FEW_PASSES - 1);
+    begun = vpa_loop_monotonic(server.loop);
+    updater_pass(server.updater);
+    ck_assert_int_le(vpa_loop_monotonic(server.loop) - begun, VPA_MINUTE);
+    ck_assert_uint_eq(server.status_tries, 1);
+    server.status_of = "/v01/";
+    server.status_delay = 0;
+    pass_for(2);
+    ck_assert_uint_eq(server.status_patches, 39);
+}
+END_TEST
+
 static void show_vpa(int v, const char *policy)
 {
     const char *others = server.policy;
@@ -106,6 +129,26 @@ static void show_vpa(int v, const char *policy)
     show_object(VPA_API, VPA_KIND, text);
     vpa_loop_pump(server.loop, VPA_SECOND);
 }
+
+/* Evictions take all of an interval, in every pass: what is to be written comes, if slowly. */
+START_TEST(a_late_pass_writes_one)
+{
+    server.vpas = 6;
+    server.pods_per_vpa = 1;
+    server.policy = ENOUGH;
+    server.delay = 25 * VPA_SECOND;
+    start(1);
+    show_vpa(0, "");
+    show_vpa(1, "");
+    pass_for(UPDATER_FEW_PASSES - 1);
+    ck_assert_uint_eq(server.status_patches, 0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.status_patches, 1);
+    settle();
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.status_patches, 2);
+}
+END_TEST
 
 /* What is only counted takes no room from what is to be written. */
 START_TEST(only_what_is_written_counts)
@@ -373,6 +416,8 @@ int main(void)
     tcase_add_test(tc, it_is_written_once);
     tcase_add_test(tc, it_is_written_where_there_is_no_status);
     tcase_add_test(tc, a_pass_writes_so_many_at_most);
+    tcase_add_test(tc, those_that_cannot_be_written_hold_nobody_up);
+    tcase_add_test(tc, a_late_pass_writes_one);
     tcase_add_test(tc, only_what_is_written_counts);
     tcase_add_test(tc, its_message_follows);
     tcase_add_loop_test(tc, it_goes_when_it_is_over, 0, VPA_COUNT(ends));

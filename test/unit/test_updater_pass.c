@@ -155,6 +155,39 @@ START_TEST(a_resize_without_its_annotations_has_succeeded)
 }
 END_TEST
 
+static void annotate(void *ctx)
+{
+    (void)ctx;
+    server.first_pod = "\"annotations\":{\"net\":\"10.0.0.1\"},";
+    show_pod(0, 0);
+}
+
+static const char *annotation_of(struct vpa_arena *arena, const char *pod, const char *key)
+{
+    const struct vpa_json *object = sim_cluster_find(server.sim, arena, "v1", "Pod", "n", pod);
+    const struct vpa_json *all = object ? vpa_json_at(object, "metadata.annotations") : NULL;
+
+    return all ? vpa_json_string(vpa_json_find(all, key)) : NULL;
+}
+
+/* A pod without annotations gets its first one from somebody else while it is resized. */
+START_TEST(annotations_that_came_meanwhile_stay)
+{
+    vpa_auto_arena arena = {0};
+    struct vpa_timer *timer = vpa_timer_new(server.loop, annotate, NULL);
+
+    server.mode = "InPlaceOrRecreate";
+    start(0);
+    vpa_timer_start(timer, server.delay / 2);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.annotated, 5);
+    ck_assert_pstr_eq(annotation_of(&arena, "p00-00", "net"), "10.0.0.1");
+    ck_assert_pstr_eq(annotation_of(&arena, "p00-00", "vpaInPlaceUpdated"), "true");
+    ck_assert_pstr_eq(annotation_of(&arena, "p00-01", "vpaInPlaceUpdated"), "true");
+    vpa_timer_free(timer);
+}
+END_TEST
+
 /* ---- gauges ---- */
 
 static const struct {
@@ -599,6 +632,7 @@ int main(void)
     tcase_add_loop_test(tc, the_order_within_a_vpa_is_sequential, 0, VPA_COUNT(orders));
     tcase_add_test(tc, resizes_take_two_requests);
     tcase_add_test(tc, a_resize_without_its_annotations_has_succeeded);
+    tcase_add_test(tc, annotations_that_came_meanwhile_stay);
     tcase_add_loop_test(tc, gauges_tell_of_the_pass, 0, VPA_COUNT(gauges));
     tcase_add_loop_test(tc, a_change_is_told_with_its_values_and_its_reason, 0, VPA_COUNT(told));
     tcase_add_test(tc, a_refused_resize_becomes_an_eviction);

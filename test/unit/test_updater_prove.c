@@ -174,22 +174,81 @@ START_TEST(a_late_replacement_closes_the_breaker)
 }
 END_TEST
 
-/* It has the values, and ten minutes to become ready. */
-START_TEST(a_replacement_that_never_becomes_ready_is_a_failure)
+static void show_unready(int p)
 {
     static const char ready[] = "\"type\":\"Ready\",\"status\":\"True\"";
-    char *at;
+    vpa_auto_free char *pod = pod_text(0, p);
+    char *at = strstr(pod, ready);
 
-    server.reborn = "2";
-    learn();
-    updater_pass(server.updater);
-    vpa_auto_free char *pod = pod_text(0, 0);
-    at = strstr(pod, ready);
     ck_assert_ptr_nonnull(at);
     memcpy(at + sizeof(ready) - sizeof("True\""), "None", strlen("None"));
     show_object("v1", "Pod", pod);
     settle();
+}
+
+/* It has the values, and ten minutes to become ready. */
+START_TEST(a_replacement_that_never_becomes_ready_is_a_failure)
+{
+    server.reborn = "2";
+    learn();
+    updater_pass(server.updater);
+    show_unready(0);
     pass_for(11); /* seen in the first, ten minutes old in the eleventh */
+    ck_assert_double_eq(failed_proofs("NotReady"), 0);
+    pass_for(1);
+    ck_assert_double_eq(failed_proofs("NotReady"), 1);
+    ck_assert_ptr_nonnull(
+        strstr(condition(), "pod p00-00 has the values and is not ready after 10 minutes"));
+}
+END_TEST
+
+/* The pod that is not ready is another one by now: it has ten minutes of its own. */
+START_TEST(a_replacement_that_was_replaced_has_its_time)
+{
+    server.reborn = "2";
+    learn();
+    updater_pass(server.updater);
+    show_unready(0);
+    pass_for(9);
+    ++*generation_of(0, 0);
+    hide_object("v1", "Pod", "n", "p00-00");
+    show_unready(0);
+    pass_for(11);
+    ck_assert_double_eq(failed_proofs("NotReady"), 0);
+    pass_for(1);
+    ck_assert_double_eq(failed_proofs("NotReady"), 1);
+}
+END_TEST
+
+/* Others come behind it, younger and slow as well: it has helped as soon as one of them is ready,
+ * and has failed when the oldest was not ready for ten minutes. */
+static void show_younger(int p)
+{
+    hide_object("v1", "Pod", "n", p == 5 ? "p00-05" : "p00-06");
+    *generation_of(0, p) = p;
+    show_unready(p);
+}
+
+START_TEST(a_replacement_is_judged_by_its_own_time)
+{
+    server.reborn = "2";
+    learn();
+    updater_pass(server.updater);
+    show_unready(0);
+    pass_for(5);
+    show_younger(5);
+    pass_for(4);
+    show_younger(6);
+    if (_i) {
+        show_pod(0, 0);
+        settle();
+        pass_for(1);
+        ck_assert_uint_gt(server.call_count, 1);
+        pass_for(6);
+        ck_assert_double_eq(failed_proofs("NotReady"), 0);
+        return;
+    }
+    pass_for(2);
     ck_assert_double_eq(failed_proofs("NotReady"), 0);
     pass_for(1);
     ck_assert_double_eq(failed_proofs("NotReady"), 1);
@@ -682,6 +741,8 @@ int main(void)
     tcase_add_test(tc, a_trial_that_helps_closes_the_breaker);
     tcase_add_test(tc, a_late_replacement_closes_the_breaker);
     tcase_add_test(tc, a_replacement_that_never_becomes_ready_is_a_failure);
+    tcase_add_test(tc, a_replacement_that_was_replaced_has_its_time);
+    tcase_add_loop_test(tc, a_replacement_is_judged_by_its_own_time, 0, 2);
     tcase_add_test(tc, a_vpa_that_was_changed_is_tried_at_once);
     tcase_add_test(tc, a_vpa_that_was_made_anew_is_tried_at_once);
     tcase_add_test(tc, a_vpa_that_was_made_anew_has_not_failed);

@@ -346,6 +346,31 @@ START_TEST(lost_leadership_ends_the_lists)
 }
 END_TEST
 
+/* A Job that is suspended, has its last pods, or waits before it tries again, makes no further one:
+ * its parallelism is a limit, no number that it is to have. What waits for a node is seen. */
+START_TEST(a_job_need_not_replace_its_pods)
+{
+    server.selects = true;
+    server.owner_version = "batch/v1";
+    server.owner_kind = "Job";
+    server.lost = true;
+    server.unscheduled = _i ? WAITING("Job", "rs00", NEW, "PodScheduled") : NULL;
+    learn();
+    show_object("batch/v1", "Job",
+                "{\"metadata\":{\"name\":\"rs00\",\"namespace\":\"n\"},\"spec\":{"
+                "\"parallelism\":10}}");
+    settle();
+    pass_for(9);
+    ck_assert_double_eq(failed_proofs("NoReplacement"), 0);
+    ck_assert_double_eq(failed_proofs("Unschedulable"), _i);
+    ck_assert_double_eq(paused("vpa"), _i);
+    if (_i)
+        ck_assert_uint_eq(server.call_count, 1);
+    else
+        ck_assert_uint_gt(server.call_count, 1);
+}
+END_TEST
+
 /* ---- what is remembered of VPAs ---- */
 
 static const char *const hashes[] = {"pod-template-hash", "controller-revision-hash"};
@@ -373,6 +398,48 @@ START_TEST(a_template_is_known_by_its_hash)
     replace_pod("p00-03");
     pass_for(2);
     ck_assert_uint_eq(server.call_count, 2);
+}
+END_TEST
+
+/* Where nothing says what pods are made of, the name of their owner does only where a rollout makes
+ * another one: each run of a CronJob is a Job of its own. */
+static const struct {
+    const char *version, *kind;
+    bool is_news;
+} runs[] = {{"batch/v1", "Job", false},
+            {"x.io/v1", "Clone", false},
+            {"apps/v1", "ReplicaSet", true},
+            {"v1", "ReplicationController", true}};
+
+static void show_pod_of_run(int p, const char *run)
+{
+    vpa_auto_free char *text = pod_text(0, p);
+    char *at = strstr(text, "\"name\":\"rs00\"");
+
+    ck_assert_ptr_nonnull(at);
+    memcpy(at + strlen("\"name\":\""), run, strlen(run));
+    show_object("v1", "Pod", text);
+}
+
+START_TEST(another_run_is_no_other_template)
+{
+    server.selects = true;
+    server.owner_version = runs[_i].version;
+    server.owner_kind = runs[_i].kind;
+    server.replicas = server.pods_per_vpa;
+    learn();
+    show_object(runs[_i].version, runs[_i].kind,
+                "{\"metadata\":{\"name\":\"rs00\",\"namespace\":\"n\"},\"spec\":{\"replicas\":10,"
+                "\"parallelism\":10}}");
+    settle();
+    pass_for(4);
+    ck_assert_double_eq(paused("vpa"), 1);
+    ck_assert_uint_eq(server.call_count, 1);
+    for (int p = 0; p < server.pods_per_vpa; p++)
+        show_pod_of_run(p, "rs01");
+    settle();
+    updater_pass(server.updater);
+    ck_assert_double_eq(paused("vpa"), !runs[_i].is_news);
 }
 END_TEST
 
@@ -573,6 +640,81 @@ START_TEST(a_pass_takes_so_many_pauses_back)
 }
 END_TEST
 
+/* Whoever judges patches is away: each one takes ten seconds and is refused. A VPA that is not
+ * paused gets on all the same, and the pass ends in time. */
+static const char *const proofs[] = {"replacement", "off"};
+
+START_TEST(pauses_that_cannot_be_written_hold_nobody_up)
+{
+    int64_t begun;
+
+    server.vpas = 31;
+    server.pods_per_vpa = 2;
+    server.conditions = vpa_xstrdup(PAUSED);
+    server.config.prove_evictions = proofs[_i];
+    server.proving = true;
+    server.status_code = 500;
+    server.status_delay = 10 * VPA_SECOND;
+    start(0);
+    hide_vpa("v30");
+    free(server.conditions);
+    server.conditions = NULL;
+    show_vpas();
+    settle();
+    begun = vpa_loop_monotonic(server.loop);
+    updater_pass(server.updater);
+    ck_assert_uint_ge(server.call_count, 1);
+    ck_assert_str_eq(server.calls[server.call_count - 1], "p30-00/eviction");
+    ck_assert_int_le(vpa_loop_monotonic(server.loop) - begun, VPA_MINUTE);
+    ck_assert_uint_eq(server.status_tries, 1); /* one shows what would become of the others */
+}
+END_TEST
+
+/* One namespace refuses them: the others are not kept from being written. */
+START_TEST(a_pause_that_cannot_be_written_holds_no_other_up)
+{
+    server.vpas = 8;
+    server.pods_per_vpa = 2;
+    server.status_code = 500;
+    server.status_of = "/v02/";
+    learn();
+    pass_for(2);
+    ck_assert_uint_eq(server.status_patches, 2);
+    pass_for(1);
+    ck_assert_uint_eq(server.status_patches, 7);
+}
+END_TEST
+
+/* They take their time and are written: as many as go into a quarter of an interval before pods
+ * are changed, and the rest in the next passes. */
+START_TEST(pauses_that_are_slowly_written_have_their_share)
+{
+    server.vpas = 10;
+    server.pods_per_vpa = 2;
+    server.status_delay = 4 * VPA_SECOND;
+    learn();
+    pass_for(2);
+    ck_assert_uint_eq(server.status_patches, 4);
+    pass_for(1);
+    ck_assert_uint_eq(server.status_patches, 8);
+}
+END_TEST
+
+/* A newer version is there, or none: that says nothing about the others. */
+static const int of_one[] = {409, 422, 404};
+
+START_TEST(a_vpa_that_is_another_one_ends_no_writing)
+{
+    server.vpas = 5;
+    server.pods_per_vpa = 2;
+    server.status_code = of_one[_i];
+    server.status_of = "/v02/";
+    learn();
+    pass_for(2);
+    ck_assert_uint_eq(server.status_patches, 4);
+}
+END_TEST
+
 /* A panic in the middle of them: no further one. */
 START_TEST(a_panic_ends_the_writing_of_pauses)
 {
@@ -741,9 +883,11 @@ int main(void)
     tcase_add_loop_test(tc, a_pod_without_a_node_is_the_replacement_of_its_own_kind, 0,
                         VPA_COUNT(waiting));
     tcase_add_test(tc, a_list_that_is_denied_shows_no_replacement);
+    tcase_add_loop_test(tc, a_job_need_not_replace_its_pods, 0, 2);
     tcase_add_test(tc, a_namespace_is_asked_once_in_a_pass);
     tcase_add_test(tc, lost_leadership_ends_the_lists);
     tcase_add_loop_test(tc, a_template_is_known_by_its_hash, 0, VPA_COUNT(hashes));
+    tcase_add_loop_test(tc, another_run_is_no_other_template, 0, VPA_COUNT(runs));
     tcase_add_test(tc, an_older_template_is_another_one);
     tcase_add_test(tc, a_vpa_that_came_back_is_paused_as_it_says);
     tcase_add_test(tc, a_shadow_has_no_pauses);
@@ -752,6 +896,10 @@ int main(void)
     tcase_add_test(tc, a_pause_goes_with_its_vpa);
     tcase_add_test(tc, a_pass_writes_so_many_pauses);
     tcase_add_test(tc, a_pass_takes_so_many_pauses_back);
+    tcase_add_loop_test(tc, pauses_that_cannot_be_written_hold_nobody_up, 0, VPA_COUNT(proofs));
+    tcase_add_test(tc, a_pause_that_cannot_be_written_holds_no_other_up);
+    tcase_add_test(tc, pauses_that_are_slowly_written_have_their_share);
+    tcase_add_loop_test(tc, a_vpa_that_is_another_one_ends_no_writing, 0, VPA_COUNT(of_one));
     tcase_add_loop_test(tc, a_panic_ends_the_writing_of_pauses, 0, 2);
     tcase_add_loop_test(tc, pauses_of_another_updater_stay, 0, 2);
     tcase_add_loop_test(tc, what_cannot_be_tried_is_looked_at_afterwards, 0, VPA_COUNT(undecided));

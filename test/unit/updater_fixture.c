@@ -413,24 +413,29 @@ static int answer_dry_run(const struct vpa_memory_request *q, struct vpa_memory_
     return json_answer(reply, 201, server.dry_answer ? server.dry_answer : pod);
 }
 
+static int answer_status_patch(const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
+{
+    server.status_tries++;
+    vpa_memory_reply_delay(reply, server.status_delay);
+    if (server.status_denied)
+        return status_answer(reply, 403, "Forbidden", "no");
+    if (server.status_code && (!server.status_of || strstr(q->path, server.status_of)))
+        return status_answer(reply, server.status_code, NULL, "not now");
+    if (server.status_patches + 1 == server.panic_at_status)
+        show_panic();
+    return 0;
+}
+
 static int answer_patch(const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
 {
-    bool status = vpa_str_ends_with(q->path, "/status");
-
     free(server.last_annotation);
     server.last_annotation = vpa_xstrdup(q->body);
-    server.annotated += !status;
-    if (!status)
-        vpa_memory_reply_delay(reply, server.annotation_delay);
-    if (status && server.status_denied)
-        return status_answer(reply, 403, "Forbidden", "no");
-    if (status && server.status_code)
-        return status_answer(reply, server.status_code, NULL, "not now");
-    if (status && server.status_patches + 1 == server.panic_at_status)
-        show_panic();
-    if (!status && server.annotation_code)
-        return status_answer(reply, server.annotation_code, NULL, "not now");
-    return 0;
+    if (vpa_str_ends_with(q->path, "/status"))
+        return answer_status_patch(q, reply);
+    server.annotated++;
+    vpa_memory_reply_delay(reply, server.annotation_delay);
+    return server.annotation_code ? status_answer(reply, server.annotation_code, NULL, "not now")
+                                  : 0;
 }
 
 static bool is_change(const struct vpa_memory_request *q)

@@ -47,14 +47,17 @@ struct server {
     int generation_of_vpas;
     const char *uid_of_vpas; /* their numbers stand behind it */
     bool status_denied;
-    int status_code;         /* of the answers to other patches of a status; 0: it is patched */
-    const char *dry_cpu;     /* of pods that are tried; NULL: as it was sent */
-    bool no_right;           /* to create pods */
-    const char *dry_refusal; /* text of a 403 */
-    const char *dry_answer;  /* instead of the pod that was tried; NULL: that */
-    int pod_code;            /* of the answers to reads of one pod; 0: it is there */
-    int review_code;         /* of those to what we may; 0: as no_right says */
-    char *dry_body;          /* of the last one; heap */
+    int status_code;           /* of the answers to other patches of a status; 0: it is patched */
+    const char *status_of;     /* the VPA whose patches it answers; NULL: all of them */
+    vpa_duration status_delay; /* of the answers to all patches of a status */
+    size_t status_tries;       /* patches of a status, whatever the answer */
+    const char *dry_cpu;       /* of pods that are tried; NULL: as it was sent */
+    bool no_right;             /* to create pods */
+    const char *dry_refusal;   /* text of a 403 */
+    const char *dry_answer;    /* instead of the pod that was tried; NULL: that */
+    int pod_code;              /* of the answers to reads of one pod; 0: it is there */
+    int review_code;           /* of those to what we may; 0: as no_right says */
+    char *dry_body;            /* of the last one; heap */
     size_t dry_runs;
     size_t status_patches, unscheduled_lists;
     bool selects;          /* VPAs have a selector instead of a target */

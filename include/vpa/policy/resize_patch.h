@@ -43,5 +43,8 @@ int vpa_resize_patch_build(const struct vpa_pod *pod, const struct vpa_object *v
                            const struct vpa_container_plan *plans, vpa_time now,
                            struct vpa_arena *arena, struct vpa_resize_patch *out,
                            struct vpa_error *err) VPA_MUST_CHECK;
+/* What `annotations` is for a pod that had none when it was built and has some by now: without the
+ * operation that makes an empty object, which would take the place of theirs. */
+void vpa_resize_patch_mark(const struct vpa_pod *pod, struct vpa_buf *out);
 
 #endif

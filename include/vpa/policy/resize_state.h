@@ -25,6 +25,8 @@ const char *vpa_resize_status_name(enum vpa_resize_status status); /* "InProgres
 vpa_time vpa_pod_resize_transition(const struct vpa_pod *pod);
 bool vpa_pod_pending(const struct vpa_pod *pod);  /* phase Pending */
 bool vpa_pod_is_ready(const struct vpa_pod *pod); /* condition Ready is True */
+/* Since when Ready is what it is; VPA_TIME_UNSET without that condition. */
+vpa_time vpa_pod_ready_transition(const struct vpa_pod *pod);
 
 /* Whether some container requests something else than it has; what is not known counts as equal. */
 bool vpa_pod_requests_differ(const struct vpa_pod *pod);
