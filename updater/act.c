@@ -301,14 +301,14 @@ static enum act_result build_patch(struct work *w, size_t pod, struct vpa_resize
 {
     struct pass *pass = w->pass;
     const struct vpa_pod *p = w->pods[pod];
+    const struct vpa_namespace_limits *limits = updater_pass_limits(pass, p->meta.ns);
     struct vpa_container_plan *plans;
     struct vpa_error err;
 
     vpa_arena_clear(&pass->scratch);
-    if (vpa_capping_plan(&pass->scratch, w->vpa, p, updater_pass_limits(pass, p->meta.ns), &plans,
-                         &err) == 0 &&
-        vpa_resize_patch_build(p, w->vpa, plans, updater_env_now(pass->env), &pass->scratch, patch,
-                               &err) == 0)
+    if (vpa_capping_plan(&pass->scratch, w->vpa, p, limits, &plans, &err) == 0 &&
+        vpa_resize_patch_build(p, w->vpa, limits, plans, updater_env_now(pass->env), &pass->scratch,
+                               patch, &err) == 0)
         return ACT_OK;
     VPA_V(2, "No resize patch for pod", VPA_KERR(&err), VPA_KV("namespace", p->meta.ns),
           VPA_KV("pod", p->meta.name));

@@ -23,7 +23,7 @@ static void *field_of(const struct vpa_flags *flags, const struct vpa_flag *row)
     return (char *)flags->values + row->offset;
 }
 
-static void preset_row(const struct vpa_flag *row, void *field)
+void vpa_flag_preset(const struct vpa_flag *row, void *field)
 {
     switch (row->kind) {
     case VPA_FLAG_KIND_BOOL:
@@ -58,7 +58,7 @@ static void preset_row(const struct vpa_flag *row, void *field)
 void vpa_flags_preset(const struct vpa_flags *flags)
 {
     for (size_t i = 0; i < flags->count; i++)
-        preset_row(&flags->rows[i], field_of(flags, &flags->rows[i]));
+        vpa_flag_preset(&flags->rows[i], field_of(flags, &flags->rows[i]));
 }
 
 /* ---- values ---- */

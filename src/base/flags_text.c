@@ -44,39 +44,6 @@ static const char *type_name(const struct vpa_flag *row)
     return "";
 }
 
-static void format_preset(const struct vpa_flag *row, struct vpa_buf *out)
-{
-    char text[VPA_DURATION_TEXT_MAX];
-
-    switch (row->kind) {
-    case VPA_FLAG_KIND_BOOL:
-        vpa_buf_puts(out, row->bool_preset ? "true" : "false");
-        break;
-    case VPA_FLAG_KIND_INT:
-    case VPA_FLAG_KIND_UINT:
-    case VPA_FLAG_KIND_LEVEL:
-    case VPA_FLAG_KIND_SEVERITY:
-        vpa_buf_printf(out, "%" PRId64, row->int_preset);
-        break;
-    case VPA_FLAG_KIND_FLOAT:
-        vpa_double_format_go(row->float_preset, text);
-        vpa_buf_puts(out, text);
-        break;
-    case VPA_FLAG_KIND_DURATION:
-        vpa_duration_format(row->int_preset, text);
-        vpa_buf_puts(out, text);
-        break;
-    case VPA_FLAG_KIND_STRING:
-    case VPA_FLAG_KIND_MODULES:
-    case VPA_FLAG_KIND_TRACE:
-        vpa_buf_puts(out, vpa_or_empty(row->text_preset));
-        break;
-    case VPA_FLAG_KIND_QUANTITY: /* unset */
-    case VPA_FLAG_KIND_TYPED:
-        break;
-    }
-}
-
 static void format_value(const struct vpa_flag *row, const void *field, struct vpa_buf *out)
 {
     char text[VPA_DURATION_TEXT_MAX];
@@ -113,6 +80,22 @@ static void format_value(const struct vpa_flag *row, const void *field, struct v
         row->type->format(field, out);
         break;
     }
+}
+
+/* Those of quantities and of types of their own are not told. */
+static void format_preset(const struct vpa_flag *row, struct vpa_buf *out)
+{
+    union {
+        bool truth;
+        int64_t number;
+        double real;
+        const char *text;
+    } field;
+
+    if (row->kind == VPA_FLAG_KIND_QUANTITY || row->kind == VPA_FLAG_KIND_TYPED)
+        return;
+    vpa_flag_preset(row, &field);
+    format_value(row, &field, out);
 }
 
 void vpa_flag_format(const struct vpa_flags *flags, const struct vpa_flag *row, bool preset,

@@ -21,6 +21,7 @@ static const char *acceptance(struct vpa_arena *arena, const struct vpa_priority
 static bool has_nothing_to_change(struct vpa_arena *arena, const struct work *w, size_t i)
 {
     const struct vpa_pod *pod = w->pods[i];
+    const struct vpa_namespace_limits *limits = updater_pass_limits(w->pass, pod->meta.ns);
     struct vpa_container_plan *plans;
     struct vpa_resize_patch patch;
     struct vpa_error err;
@@ -29,10 +30,9 @@ static bool has_nothing_to_change(struct vpa_arena *arena, const struct work *w,
     if (!vpa_update_mode_in_place(w->mode))
         return false;
     vpa_resize_patch_init(&patch);
-    if (vpa_capping_plan(arena, w->vpa, pod, updater_pass_limits(w->pass, pod->meta.ns), &plans,
-                         &err) == 0) {
-        int built =
-            vpa_resize_patch_build(pod, w->vpa, plans, updater_work_now(w), arena, &patch, &err);
+    if (vpa_capping_plan(arena, w->vpa, pod, limits, &plans, &err) == 0) {
+        int built = vpa_resize_patch_build(pod, w->vpa, limits, plans, updater_work_now(w), arena,
+                                           &patch, &err);
 
         nothing = built < 0 ? err.code == VPA_NOT_FOUND
                             : !patch.changes && !patch.takes_back &&

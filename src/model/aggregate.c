@@ -225,16 +225,20 @@ void vpa_aggregate_merge(struct vpa_aggregate *a, struct vpa_aggregate *other)
     a->sample_count = add_counts(a->sample_count, other->sample_count);
 }
 
+/* Counts alone do not tell which knows more: a recommender that reads usage every five minutes has
+ * counted fewer samples in eight days than another one in three. */
 bool vpa_aggregate_take_out(struct vpa_aggregate *a, struct vpa_aggregate *other)
 {
+    bool fewer = a->sample_count <= other->sample_count;
+
     if (vpa_time_is_unset(other->first_sample) || other->first_sample > a->last_sample)
         return true;
-    if (a->sample_count <= other->sample_count)
+    if (fewer && other->first_sample <= a->first_sample)
         return false;
     vpa_decay_take_out(&a->cpu, &other->cpu);
     vpa_decay_take_out(&a->memory, &other->memory);
-    a->sample_count -= other->sample_count;
-    return true;
+    a->sample_count = fewer ? 1 : a->sample_count - other->sample_count;
+    return !fewer || !vpa_decay_is_empty(&a->cpu) || !vpa_decay_is_empty(&a->memory);
 }
 
 bool vpa_aggregate_is_empty(const struct vpa_aggregate *a)

@@ -2,10 +2,10 @@
  * Plumb's own policy as one algorithm among the others (model/algorithm.h): the parts are
  * plumb_cpu.h and plumb_memory.h, one of each for all replicas of a container together.
  *
- * Windows close when a sample of a later one comes, or a pass. The target has its hysteresis by
- * itself; the bounds are a band around it, so that the updater acts at once when a request is more
- * than a tenth too small, and when it is a quarter too large once enough is known (VPA's confidence
- * factors of the time it was seen widen the band before).
+ * Windows close when a sample of a later one comes, or when what is known ages. The target has its
+ * hysteresis by itself; the bounds are a band around it, so that the updater acts at once when a
+ * request is more than a tenth too small, and when it is a quarter too large once enough is known
+ * (VPA's confidence factors of the time it was seen widen the band before).
  */
 #include <math.h>
 #include <stdlib.h>

@@ -97,22 +97,6 @@ bool vpa_decay_is_empty(const struct vpa_decay *d)
     return vpa_histogram_is_empty(&d->h);
 }
 
-bool vpa_decay_equal(const struct vpa_decay *a, const struct vpa_decay *b)
-{
-    return a->half_life == b->half_life && a->ref == b->ref && vpa_histogram_equal(&a->h, &b->h);
-}
-
-void vpa_decay_format(const struct vpa_decay *d, struct vpa_buf *out)
-{
-    char ref[VPA_TIME_TEXT_MAX];
-    char half_life[VPA_DURATION_TEXT_MAX];
-
-    vpa_time_format(d->ref, ref);
-    vpa_duration_format(d->half_life, half_life);
-    vpa_buf_printf(out, "referenceTimestamp: %s, halfLife: %s\n", ref, half_life);
-    vpa_histogram_format(&d->h, out);
-}
-
 void vpa_decay_save(const struct vpa_decay *d, struct vpa_arena *arena,
                     struct vpa_histogram_checkpoint *out)
 {

@@ -474,26 +474,6 @@ bool vpa_histogram_is_empty(const struct vpa_histogram *h)
     return vpa_histogram_weight(h, h->min) < h->options->epsilon;
 }
 
-bool vpa_histogram_equal(const struct vpa_histogram *a, const struct vpa_histogram *b)
-{
-    if (!vpa_histogram_options_equal(a->options, b->options) || a->min != b->min ||
-        a->max != b->max)
-        return false;
-    for (uint32_t i = a->min; i <= a->max; i++) {
-        if (fabs(vpa_histogram_weight(a, i) - vpa_histogram_weight(b, i)) > 1e-15)
-            return false;
-    }
-    return true;
-}
-
-void vpa_histogram_format(const struct vpa_histogram *h, struct vpa_buf *out)
-{
-    vpa_buf_printf(out, "minBucket: %u, maxBucket: %u, totalWeight: %.3f\n%%-tile\tvalue", h->min,
-                   h->max, h->total);
-    for (int i = 0; i <= 100; i += 5)
-        vpa_buf_printf(out, "\n%d\t%.3f", i, vpa_histogram_percentile(h, 0.01 * (double)i));
-}
-
 /* ---- stored form ---- */
 
 size_t vpa_histogram_save_max(const struct vpa_histogram *h)

@@ -135,8 +135,7 @@ void vpa_load_histogram_merge(struct vpa_load_histogram *h, const struct vpa_loa
         h->weights[other->base - h->base + i] += other->weights[i] * factor;
 }
 
-/* The level at which the share p is reached of what each bucket holds: its time, or its load. */
-static double level(const struct vpa_load_histogram *h, double p, bool by_load)
+double vpa_load_histogram_percentile(const struct vpa_load_histogram *h, double p)
 {
     const double *ends = h->buckets->ends + h->base;
     uint32_t last = 0;
@@ -144,23 +143,13 @@ static double level(const struct vpa_load_histogram *h, double p, bool by_load)
     double sum = 0.0;
 
     for (uint32_t i = 0; i < h->span; i++) {
-        total += by_load ? h->weights[i] * ends[i] : h->weights[i];
+        total += h->weights[i] * ends[i];
         last = h->weights[i] > 0.0 ? i : last;
     }
     for (uint32_t i = 0; i <= last && h->span; i++) {
-        sum += by_load ? h->weights[i] * ends[i] : h->weights[i];
+        sum += h->weights[i] * ends[i];
         if (i == last || (sum > 0.0 && sum >= p * total))
             return ends[i];
     }
     return 0.0;
-}
-
-double vpa_load_histogram_percentile(const struct vpa_load_histogram *h, double p)
-{
-    return level(h, p, true);
-}
-
-double vpa_load_histogram_time_percentile(const struct vpa_load_histogram *h, double p)
-{
-    return level(h, p, false);
 }

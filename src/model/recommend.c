@@ -200,17 +200,6 @@ struct vpa_recommendation vpa_render(const struct vpa_estimates *estimates,
     return rec;
 }
 
-struct vpa_recommendation vpa_recommend(struct vpa_cluster *c, struct vpa_autoscaler *v,
-                                        const struct vpa_estimator *e,
-                                        const struct vpa_rendering *r, vpa_time now,
-                                        struct vpa_arena *arena)
-{
-    struct vpa_estimates estimates;
-
-    vpa_estimate(c, v, e, now, arena, &estimates);
-    return vpa_render(&estimates, r, arena);
-}
-
 /* ---- integer CPU ---- */
 
 static void round_list(struct vpa_resource_list *list, struct vpa_arena *arena)

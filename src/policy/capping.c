@@ -528,13 +528,27 @@ struct vpa_resources *vpa_plans_resources(struct vpa_arena *arena,
     return all;
 }
 
+bool vpa_capping_is_bounded(const struct vpa_pod *pod, const struct vpa_namespace_limits *limits)
+{
+    return vpa_pod_level_has_bounds(pod) || (limits && vpa_limit_ratios_are_set(&limits->ratios));
+}
+
+int vpa_capping_fits(struct vpa_arena *arena, const struct vpa_pod *pod,
+                     const struct vpa_namespace_limits *limits, const struct vpa_resources *wanted,
+                     struct vpa_error *err)
+{
+    if (vpa_pod_level_check(arena, pod, wanted, err) < 0)
+        return -1;
+    return limits ? vpa_limit_ratios_check(arena, pod, &limits->ratios, wanted, err) : 0;
+}
+
 /* Phrases of limits that are only tried are nobody's. */
 static int fits_pod(const struct capping *c, struct vpa_error *err)
 {
     const struct vpa_container_plan *plans;
     struct capping trial = *c;
 
-    if (!vpa_pod_level_has_bounds(c->pod) && !vpa_limit_ratios_are_set(&c->limits->ratios))
+    if (!vpa_capping_is_bounded(c->pod, c->limits))
         return 0;
     trial.notes = vpa_arena_alloc(c->arena, (c->pod->container_count + 1) * sizeof(*trial.notes));
     trial.note_of =
@@ -543,9 +557,7 @@ static int fits_pod(const struct capping *c, struct vpa_error *err)
     plans = make_plans(&trial, c->policy);
     const struct vpa_resources *wanted =
         vpa_plans_resources(c->arena, plans, c->pod->container_count);
-    if (vpa_pod_level_check(c->arena, c->pod, wanted, err) < 0)
-        return -1;
-    return vpa_limit_ratios_check(c->arena, c->pod, &c->limits->ratios, wanted, err);
+    return vpa_capping_fits(c->arena, c->pod, c->limits, wanted, err);
 }
 
 int vpa_capping_process(struct vpa_arena *arena, const struct vpa_object *vpa,

@@ -43,9 +43,7 @@ struct vpa_disruption {
     size_t group_capacity;
     struct owned_group **of_pod; /* NULL: no controlling owner */
     size_t pod_count;
-    int64_t required;                /* live pods of a group */
-    struct vpa_replica_group **kept; /* groups that were not discarded */
-    size_t kept_count;
+    int64_t required; /* live pods of a group */
 };
 
 static struct owned_group *group_of_owner(struct vpa_disruption *d, struct vpa_table *by_key,
@@ -195,12 +193,8 @@ struct vpa_disruption *vpa_disruption_new(const struct vpa_object *vpa,
 
     d->required = required;
     assign_pods(d, pods, count, options->memory);
-    d->kept = vpa_xcalloc(d->group_count ? d->group_count : 1, sizeof(struct vpa_replica_group *));
-    for (size_t g = 0; g < d->group_count; g++) {
+    for (size_t g = 0; g < d->group_count; g++)
         size_group(d->groups[g], required, skip_check, replicas, ctx, options);
-        if (!d->groups[g]->discarded)
-            d->kept[d->kept_count++] = &d->groups[g]->group;
-    }
     return d;
 }
 
@@ -214,7 +208,6 @@ void vpa_disruption_free(struct vpa_disruption *d)
     }
     free(d->groups);
     free(d->of_pod);
-    free(d->kept);
     free(d);
 }
 
@@ -235,16 +228,6 @@ int64_t vpa_disruption_live(const struct vpa_disruption *d, size_t i)
 int64_t vpa_disruption_required(const struct vpa_disruption *d)
 {
     return d->required;
-}
-
-size_t vpa_disruption_group_count(const struct vpa_disruption *d)
-{
-    return d->kept_count;
-}
-
-struct vpa_replica_group *vpa_disruption_group_at(struct vpa_disruption *d, size_t g)
-{
-    return g < d->kept_count ? d->kept[g] : NULL;
 }
 
 void vpa_group_lost(struct vpa_replica_group *group, const struct vpa_pod *pod,

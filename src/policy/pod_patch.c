@@ -17,7 +17,6 @@
 
 #include "vpa/json/json_patch.h"
 #include "vpa/policy/boost_marker.h"
-#include "vpa/policy/pod_level.h"
 
 /* Bounds of the pieces collected aside; a pod has at most 1.5 MiB. */
 #define PATH_MAX_LEN 4096
@@ -314,15 +313,12 @@ static void write_patch(struct patch *p, struct vpa_container_plan *plans, struc
 static int fits_pod(struct patch *p, const struct vpa_container_plan *plans,
                     const struct vpa_namespace_limits *limits, struct vpa_error *err)
 {
-    bool has_ratios = limits && vpa_limit_ratios_are_set(&limits->ratios);
     const struct vpa_resources *wanted;
 
-    if (!vpa_pod_level_has_bounds(p->pod) && !has_ratios)
+    if (!vpa_capping_is_bounded(p->pod, limits))
         return 0;
     wanted = vpa_plans_resources(p->arena, plans, p->pod->container_count);
-    if (vpa_pod_level_check(p->arena, p->pod, wanted, err) < 0)
-        return -1;
-    return has_ratios ? vpa_limit_ratios_check(p->arena, p->pod, &limits->ratios, wanted, err) : 0;
+    return vpa_capping_fits(p->arena, p->pod, limits, wanted, err);
 }
 
 int vpa_pod_patch(struct vpa_arena *arena, const struct vpa_pod *pod, const struct vpa_object *vpa,

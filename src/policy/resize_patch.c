@@ -10,7 +10,8 @@
  * A container with an expired boost marker gets its recommendation like the others, or its original
  * resources when there is no recommendation to give: mode Off, container mode Off, nothing
  * recommended. When only memory is recommended, the boosted cpu still has to go, so cpu comes from
- * the marker.
+ * the marker. So it does when the pod cannot take what is recommended (U31, U33): then the end of
+ * the boost is all that is done, or the pod would stay boosted for good.
  */
 #include "vpa/policy/resize_patch.h"
 
@@ -18,7 +19,6 @@
 #include "vpa/json/json_patch.h"
 #include "vpa/policy/boost.h"
 #include "vpa/policy/boost_marker.h"
-#include "vpa/policy/pod_level.h"
 #include "vpa/policy/update_mode.h"
 
 /* What a container shall have; nothing is done to one without `chosen`. */
@@ -31,6 +31,7 @@ struct wanted {
 struct builder {
     const struct vpa_pod *pod;
     const struct vpa_object *vpa;
+    const struct vpa_namespace_limits *limits;
     vpa_time now;
     struct vpa_arena *arena;
     struct wanted *wanted; /* per container */
@@ -241,6 +242,11 @@ static int choose_unboosted(struct builder *b, size_t index, const char *marker,
     return 0;
 }
 
+static bool is_over(const struct builder *b, size_t index)
+{
+    return vpa_boost_expired(b->pod, b->vpa, b->pod->containers[index].name, b->now);
+}
+
 static int choose_resources(struct builder *b, const struct vpa_container_plan *plans,
                             struct vpa_error *err)
 {
@@ -250,8 +256,7 @@ static int choose_resources(struct builder *b, const struct vpa_container_plan *
         const char *marker = vpa_boost_marker_find(&b->pod->meta.annotations, name);
 
         if (marker) {
-            if (vpa_boost_expired(b->pod, b->vpa, name, b->now) &&
-                choose_unboosted(b, i, marker, &plans[i], err) < 0)
+            if (is_over(b, i) && choose_unboosted(b, i, marker, &plans[i], err) < 0)
                 return -1;
             continue;
         }
@@ -262,18 +267,51 @@ static int choose_resources(struct builder *b, const struct vpa_container_plan *
     return 0;
 }
 
+/* What the boosts changed goes back to the originals, and nothing else is touched: memory that was
+ * recommended since may be in use. Where no boost is over, what was chosen stays. */
+static void choose_originals(struct builder *b)
+{
+    const struct vpa_pod *pod = b->pod;
+    struct wanted *wanted =
+        vpa_arena_zalloc(b->arena, (pod->container_count + 1) * sizeof(*wanted));
+    bool any = false;
+
+    for (size_t i = 0; i < pod->container_count; i++) {
+        const char *marker = vpa_boost_marker_find(&pod->meta.annotations, pod->containers[i].name);
+        struct vpa_resources original;
+
+        if (!marker || !is_over(b, i) ||
+            vpa_boost_marker_parse(b->arena, marker, &original, NULL) < 0)
+            continue;
+        wanted[i].chosen = true;
+        restore_cpu(b, &original, &wanted[i].requests, &wanted[i].limits);
+        any = true;
+    }
+    if (any)
+        b->wanted = wanted;
+}
+
 static int fits_pod(const struct builder *b, struct vpa_error *err)
 {
-    struct vpa_resources *wanted;
+    struct vpa_resources *wanted =
+        vpa_arena_zalloc(b->arena, (b->pod->container_count + 1) * sizeof(*wanted));
 
-    if (!vpa_pod_level_has_bounds(b->pod))
-        return 0;
-    wanted = vpa_arena_zalloc(b->arena, (b->pod->container_count + 1) * sizeof(*wanted));
     for (size_t i = 0; i < b->pod->container_count; i++) {
         wanted[i].requests = b->wanted[i].requests;
         wanted[i].limits = b->wanted[i].limits;
     }
-    return vpa_pod_level_check(b->arena, b->pod, wanted, err);
+    return vpa_capping_fits(b->arena, b->pod, b->limits, wanted, err);
+}
+
+static int choose_what_fits(struct builder *b, const struct vpa_container_plan *plans,
+                            struct vpa_error *err)
+{
+    if (choose_resources(b, plans, err) < 0)
+        return -1;
+    if (!vpa_capping_is_bounded(b->pod, b->limits) || fits_pod(b, NULL) == 0)
+        return 0;
+    choose_originals(b);
+    return fits_pod(b, err);
 }
 
 static const struct vpa_resource_list *wanted_requests(const struct builder *b)
@@ -325,11 +363,13 @@ static void put_annotations(struct builder *b)
 }
 
 int vpa_resize_patch_build(const struct vpa_pod *pod, const struct vpa_object *vpa,
+                           const struct vpa_namespace_limits *limits,
                            const struct vpa_container_plan *plans, vpa_time now,
                            struct vpa_arena *arena, struct vpa_resize_patch *out,
                            struct vpa_error *err)
 {
-    struct builder b = {.pod = pod, .vpa = vpa, .now = now, .arena = arena, .out = out};
+    struct builder b = {
+        .pod = pod, .vpa = vpa, .limits = limits, .now = now, .arena = arena, .out = out};
     bool any;
 
     vpa_buf_clear(&out->resize);
@@ -339,7 +379,7 @@ int vpa_resize_patch_build(const struct vpa_pod *pod, const struct vpa_object *v
     out->takes_back = false;
     out->requests = NULL;
 
-    if (choose_resources(&b, plans, err) < 0 || fits_pod(&b, err) < 0)
+    if (choose_what_fits(&b, plans, err) < 0)
         return -1;
     out->requests = wanted_requests(&b);
     vpa_json_patch_begin(&b.resize, &out->resize);

@@ -16,23 +16,6 @@
 #include "vpa/policy/boost_marker.h"
 #include "vpa/policy/resize_state.h"
 
-const char *vpa_update_decision_name(enum vpa_update_decision decision)
-{
-    switch (decision) {
-    case VPA_DECIDE_DEFERRED:
-        return "Deferred";
-    case VPA_DECIDE_EVICT:
-        return "Evict";
-    case VPA_DECIDE_INFEASIBLE:
-        return "Infeasible";
-    case VPA_DECIDE_INFEASIBLE_CACHED:
-        return "InfeasibleCached";
-    case VPA_DECIDE_APPROVED:
-        break;
-    }
-    return "Approved";
-}
-
 /* Any entry counts, whichever resource would change (as upstream). */
 static bool resize_restarts(const struct vpa_pod *pod)
 {
@@ -184,12 +167,6 @@ enum vpa_rest vpa_eviction_rest(const struct vpa_pod *pod, const struct vpa_repl
     if (vpa_pod_resizing(pod))
         return vpa_resize_stalled(pod, group, memory, now) ? VPA_REST_NONE : VPA_REST_RESIZING;
     return rest_of_budget(pod, group, memory);
-}
-
-bool vpa_can_evict(const struct vpa_pod *pod, const struct vpa_replica_group *group,
-                   const struct vpa_update_memory *memory, vpa_time now)
-{
-    return vpa_eviction_rest(pod, group, memory, now) == VPA_REST_NONE;
 }
 
 bool vpa_pod_boost_expired(const struct vpa_pod *pod, const struct vpa_object *vpa, vpa_time now)

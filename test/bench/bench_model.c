@@ -141,9 +141,11 @@ static void recommend(struct bench *b, vpa_time now)
     vpa_rendering_init(&rendering);
     struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(b->cluster, &count);
     for (size_t i = 0; i < count; i++) {
+        struct vpa_estimates estimates;
+
         vpa_arena_clear(&arena);
-        struct vpa_recommendation rec =
-            vpa_recommend(b->cluster, vpas[i], &estimator, &rendering, now, &arena);
+        vpa_estimate(b->cluster, vpas[i], &estimator, now, &arena, &estimates);
+        struct vpa_recommendation rec = vpa_render(&estimates, &rendering, &arena);
         if (vpa_cluster_set_recommendation(b->cluster, vpas[i], &rec, now, &err) < 0)
             fprintf(stderr, "%s\n", err.text);
     }

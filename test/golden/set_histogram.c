@@ -6,6 +6,7 @@
 
 #include "golden.h"
 #include "histogram_compare.h"
+#include "histogram_text.h"
 #include "vpa/base/str.h"
 #include "vpa/model/aggregate.h"
 
@@ -180,9 +181,9 @@ static void dump(struct bench *b, const char *label, const struct vpa_decay *d,
 
     vpa_buf_init(&text, 1 << 16);
     if (b->decaying)
-        vpa_decay_format(d, &text);
+        decay_format(d, &text);
     else
-        vpa_histogram_format(&d->h, &text);
+        histogram_format(&d->h, &text);
     got = vpa_buf_text(&text);
     golden_compared(b->c, vpa_json_find(want, "string"));
     if (b->decaying && wanted) {
@@ -221,8 +222,7 @@ static void step(struct bench *b, const char *label, const struct vpa_json *op,
     } else if (strcmp(name, "equals") == 0) {
         const struct vpa_decay *other = get(b, golden_text_of(op, "other"));
         golden_bool(b->c, golden_label(b->c, "%s.equals", label), vpa_json_find(want, "equals"),
-                    b->decaying ? vpa_decay_equal(d, other)
-                                : vpa_histogram_equal(&d->h, &other->h));
+                    b->decaying ? decay_equal(d, other) : histogram_equal(&d->h, &other->h));
     } else {
         golden_skip(b->c, "unknown operation %s", name);
     }

@@ -160,7 +160,7 @@ static void run_patch(struct golden_case *c)
     golden_marker(c, "crash");
     vpa_resize_patch_init(&patch);
     if (vpa_capping_plan(c->arena, vpa, pod, &limits, &plans, &err) < 0 ||
-        vpa_resize_patch_build(pod, vpa, plans, now, c->arena, &patch, &err) < 0) {
+        vpa_resize_patch_build(pod, vpa, &limits, plans, now, c->arena, &patch, &err) < 0) {
         const char *why = err.code == VPA_NOT_FOUND ? "nothing-to-patch" : "patch-computation";
 
         golden_bool(c, "error", GOLDEN_OUT(c, "error"), true);

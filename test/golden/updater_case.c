@@ -215,8 +215,10 @@ void updater_case_look(const struct vpa_object *vpa, const struct vpa_pod *const
 {
     struct vpa_disruption *d = vpa_disruption_new(vpa, pods, count, any_replicas, NULL, options);
 
-    for (size_t g = 0; g < vpa_disruption_group_count(d); g++) {
-        if (vpa_disruption_group_at(d, g)->below_min)
+    for (size_t i = 0; i < count; i++) {
+        const struct vpa_replica_group *group = vpa_disruption_group(d, i);
+
+        if (group && group->below_min)
             updater_case_met("U26");
     }
     vpa_disruption_free(d);
@@ -330,13 +332,15 @@ static bool has_configured(const char *kind)
     return false;
 }
 
-void updater_case_undo_groups(struct golden_case *c, struct vpa_disruption *d)
+void updater_case_undo_groups(struct golden_case *c, struct vpa_disruption *d, size_t pods)
 {
     bool unknown = golden_tagged(c, "U8") || golden_tagged(c, "updater.md 8.1");
 
-    for (size_t i = 0; undo && i < vpa_disruption_group_count(d); i++) {
-        struct vpa_replica_group *g = vpa_disruption_group_at(d, i);
+    for (size_t i = 0; undo && i < pods; i++) {
+        struct vpa_replica_group *g = vpa_disruption_group(d, i);
 
+        if (!g)
+            continue;
         g->below_min = false;
         if (!unknown || has_configured(g->kind))
             continue;

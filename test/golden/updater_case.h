@@ -60,7 +60,7 @@ bool updater_case_is_undone(void);
 void updater_case_undo_objects(struct golden_case *c, const struct vpa_object *vpa,
                                const struct vpa_pod *const *pods, size_t count);
 /* U8, U26. */
-void updater_case_undo_groups(struct golden_case *c, struct vpa_disruption *d);
+void updater_case_undo_groups(struct golden_case *c, struct vpa_disruption *d, size_t pods);
 
 /*
  * Checks the precondition of an eviction, or the `test` operations at the head of a patch, and

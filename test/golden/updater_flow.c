@@ -56,7 +56,7 @@ static void on_controlled(void *ctx, const struct vpa_object *vpa,
 
 static void on_work(void *ctx, const struct work *work)
 {
-    updater_case_undo_groups(((struct flow *)ctx)->c, work->budget);
+    updater_case_undo_groups(((struct flow *)ctx)->c, work->budget, work->pod_count);
 }
 
 /* Series whose zeros the vectors leave out. */

@@ -225,6 +225,52 @@ START_TEST(what_is_left_is_as_if_the_other_had_never_been)
 }
 END_TEST
 
+/* Of one that saw fewer samples of the same time, and was there before. */
+START_TEST(what_is_older_stays_whatever_was_counted_since)
+{
+    struct vpa_aggregate a, b;
+    vpa_time t = at("2026-01-15T13:00:00Z"), later = t + 24 * VPA_HOUR;
+
+    vpa_aggregate_init(&a, &global, t);
+    vpa_aggregate_init(&b, &global, t);
+    vpa_aggregate_add_cpu(&a, t, 3000);
+    vpa_aggregate_add_memory(&a, t, 3000 * MI);
+    vpa_aggregate_add_cpu(&a, later, 100);
+    vpa_aggregate_add_memory(&a, later, 100 * MI);
+    vpa_aggregate_add_memory(&b, later, 100 * MI);
+    for (int i = 0; i < 5; i++)
+        vpa_aggregate_add_cpu(&b, later + i * VPA_MINUTE, 100);
+    ck_assert(vpa_aggregate_take_out(&a, &b));
+    ck_assert_int_eq(a.sample_count, 1);
+    ck_assert(a.first_sample == t);
+    ck_assert_double_gt(vpa_decay_percentile(&a.cpu, 0), 2.9);
+    ck_assert_double_gt(vpa_decay_percentile(&a.memory, 0), 2900.0 * MI);
+    vpa_aggregate_release(&a);
+    vpa_aggregate_release(&b);
+}
+END_TEST
+
+/* The other one has dropped the label set that its first sample was of, say. */
+START_TEST(nothing_is_left_where_no_weight_is)
+{
+    struct vpa_aggregate a, b;
+    vpa_time t = at("2026-01-15T13:00:00Z");
+
+    vpa_aggregate_init(&a, &global, t);
+    vpa_aggregate_init(&b, &global, t);
+    vpa_aggregate_add_cpu(&a, t, 100);
+    vpa_aggregate_add_cpu(&b, t, 100);
+    a.first_sample = t - 24 * VPA_HOUR;
+    ck_assert(!vpa_aggregate_take_out(&a, &b));
+    vpa_aggregate_add_cpu(&a, t, 3000);
+    a.sample_count = INT64_MIN; /* as a stored one may say */
+    ck_assert(vpa_aggregate_take_out(&a, &b));
+    ck_assert_int_eq(a.sample_count, 1);
+    vpa_aggregate_release(&a);
+    vpa_aggregate_release(&b);
+}
+END_TEST
+
 START_TEST(merge_takes_the_widest_times)
 {
     struct vpa_aggregate a, b, empty;
@@ -358,6 +404,8 @@ int main(void)
     tcase_add_test(tc, a_stored_reference_lies_so_far_ahead_at_most);
     tcase_add_test(tc, takes_out_what_it_has);
     tcase_add_test(tc, what_is_left_is_as_if_the_other_had_never_been);
+    tcase_add_test(tc, what_is_older_stays_whatever_was_counted_since);
+    tcase_add_test(tc, nothing_is_left_where_no_weight_is);
     tcase_add_test(tc, merge_takes_the_widest_times);
     tcase_add_loop_test(tc, expiry_and_garbage, 0, VPA_COUNT(expiries));
     tcase_add_test(tc, stored_form_of_example_e13);

@@ -1,6 +1,7 @@
 /* The cluster: pods, matching, samples; and that the order of events is irrelevant. */
 #include "suite.h"
 #include "cluster_fixture.h"
+#include "histogram_text.h"
 #include "../../src/model/cluster_private.h"
 
 /* ---- matching ---- */
@@ -584,7 +585,7 @@ START_TEST(order_of_events_is_irrelevant)
         for (size_t k = 0; k < x.count; k++) {
             ck_assert_str_eq(x.items[k].container, y.items[k].container);
             ck_assert(x.items[k].aggregate->cpu.h.total == y.items[k].aggregate->cpu.h.total);
-            ck_assert(vpa_decay_equal(&x.items[k].aggregate->cpu, &y.items[k].aggregate->cpu));
+            ck_assert(decay_equal(&x.items[k].aggregate->cpu, &y.items[k].aggregate->cpu));
         }
         vpa_histories_release(&x);
         vpa_histories_release(&y);

@@ -189,6 +189,51 @@ START_TEST(loaded_histories_are_merged_in)
 }
 END_TEST
 
+/* Another recommender had the VPA and read usage more seldom: what it knows of the days before ours
+ * is loaded, though we have counted more samples. */
+START_TEST(an_older_history_of_fewer_samples_is_loaded)
+{
+    struct vpa_histories h;
+    struct vpa_error err;
+
+    put("p", "{\"app\":\"web\"}", "app");
+    for (int i = 0; i < 40; i++)
+        use("p", "app", VPA_KIND_CPU, vpa_arena_printf(&arena, "2026-01-13T13:%02d:00Z", i), 500);
+    ck_assert_int_eq(
+        vpa_cluster_load_checkpoint(c, "ns", "v", "app", checkpoint_of(&arena, LOADED), now, &err),
+        0);
+    vpa_cluster_histories(c, v, now, &h);
+    ck_assert_uint_eq(h.count, 1);
+    ck_assert_int_eq(h.items[0].aggregate->sample_count, 41);
+    ck_assert(h.items[0].aggregate->first_sample == at("2026-01-10T00:00:00Z"));
+    ck_assert_double_lt(vpa_decay_percentile(&h.items[0].aggregate->cpu, 0), 0.2); /* its bucket */
+    vpa_histories_release(&h);
+}
+END_TEST
+
+/* Our own, stored before the VPA was made anew: we know it all. */
+START_TEST(what_is_known_is_not_loaded)
+{
+    struct stored stored = {0};
+    struct vpa_histories h;
+    struct vpa_error err;
+
+    put("p", "{\"app\":\"web\"}", "app");
+    use("p", "app", VPA_KIND_CPU, "2026-01-13T13:00:00Z", 500);
+    vpa_cluster_checkpoints(c, v, now, keep, &stored);
+    for (int i = 0; i < 2; i++) { /* later there is more */
+        ck_assert_int_eq(vpa_cluster_load_checkpoint(
+                             c, "ns", "v", "app", checkpoint_of(&arena, stored.text[0]), now, &err),
+                         0);
+        vpa_cluster_histories(c, v, now, &h);
+        ck_assert_int_eq(h.items[0].aggregate->sample_count, 1 + i);
+        vpa_histories_release(&h);
+        if (i == 0)
+            use("p", "app", VPA_KIND_CPU, "2026-01-13T13:01:00Z", 500);
+    }
+}
+END_TEST
+
 START_TEST(many_containers_can_be_loaded)
 {
     struct vpa_histories h;
@@ -396,6 +441,8 @@ int main(void)
     tcase_add_test(tc, what_a_long_interval_stores_is_loaded);
     tcase_add_test(tc, counts_of_stored_samples_do_not_overflow);
     tcase_add_test(tc, loaded_histories_are_merged_in);
+    tcase_add_test(tc, an_older_history_of_fewer_samples_is_loaded);
+    tcase_add_test(tc, what_is_known_is_not_loaded);
     tcase_add_test(tc, many_containers_can_be_loaded);
     tcase_add_test(tc, a_hundred_containers_are_each_there_once);
     tcase_add_test(tc, unreadable_checkpoints_are_reported);

@@ -193,9 +193,6 @@ START_TEST(spends_the_budget)
         evictions++;
     }
     ck_assert_msg(evictions == budgets[_i].evictions, "%s: %d", budgets[_i].name, evictions);
-    ck_assert_uint_eq(vpa_disruption_group_count(d), group ? 1 : 0);
-    ck_assert(vpa_disruption_group_at(d, 0) == group);
-    ck_assert_ptr_null(vpa_disruption_group_at(d, 1));
     ck_assert_ptr_null(vpa_disruption_group(d, 1000));
     ck_assert_int_eq(vpa_disruption_live(d, 1000), -1);
     if (group)
@@ -487,7 +484,6 @@ START_TEST(pods_without_a_controller_have_no_group)
 
     ck_assert_ptr_null(vpa_disruption_group(d, 0));
     ck_assert_ptr_null(vpa_disruption_group(d, 1));
-    ck_assert_uint_eq(vpa_disruption_group_count(d), 0);
     vpa_disruption_free(d);
     vpa_disruption_free(NULL);
 }
@@ -500,7 +496,7 @@ START_TEST(no_pods_no_groups)
     struct vpa_disruption *d =
         vpa_disruption_new(objects_vpa(&arena, "{}"), NULL, 0, replicas, &source, &options);
 
-    ck_assert_uint_eq(vpa_disruption_group_count(d), 0);
+    ck_assert_ptr_null(vpa_disruption_group(d, 0));
     vpa_disruption_free(d);
 }
 END_TEST
@@ -520,8 +516,8 @@ START_TEST(many_groups)
                                      i));
     struct vpa_disruption *d =
         vpa_disruption_new(objects_vpa(&arena, "{}"), pods, PODS, replicas, &source, &options);
-    ck_assert_uint_eq(vpa_disruption_group_count(d), PODS);
-    ck_assert_str_eq(vpa_disruption_group(d, PODS - 1)->kind, "Kind8");
+    for (int i = 0; i < PODS; i++)
+        ck_assert_int_eq(vpa_disruption_group(d, (size_t)i)->kind[4], '0' + i);
     vpa_disruption_free(d);
 }
 END_TEST

@@ -4,6 +4,7 @@
 
 #include "vpa/policy/limit_ratio.h"
 #include "vpa/policy/pod_patch.h"
+#include "vpa/policy/resize_patch.h"
 
 #define CONTAINER(ratio) "{'type':'Container','maxLimitRequestRatio':" ratio "}"
 #define POD(ratio) "{'type':'Pod','maxLimitRequestRatio':" ratio "}"
@@ -150,6 +151,22 @@ START_TEST(no_decision_asks_for_more)
 }
 END_TEST
 
+START_TEST(no_resize_asks_for_more)
+{
+    struct vpa_namespace_limits limits = fixture_limits(&arena, rows[_i].limits);
+    struct vpa_pod pod = the_pod(_i);
+    struct vpa_object vpa = the_vpa(_i);
+    struct vpa_container_plan *plans;
+    struct vpa_resize_patch patch;
+    struct vpa_error err;
+
+    vpa_resize_patch_init(&patch);
+    ck_assert_int_eq(vpa_capping_plan(&arena, &vpa, &pod, &limits, &plans, &err), 0);
+    check(_i, vpa_resize_patch_build(&pod, &vpa, &limits, plans, 0, &arena, &patch, &err), &err);
+    vpa_resize_patch_release(&patch);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("limit_ratio");
@@ -159,6 +176,7 @@ int main(void)
     tcase_add_test(tc, a_small_pod_is_not_patched_beyond_it);
     tcase_add_loop_test(tc, a_new_pod_is_not_patched_beyond_it, 0, (int)VPA_COUNT(rows));
     tcase_add_loop_test(tc, no_decision_asks_for_more, 0, (int)VPA_COUNT(rows));
+    tcase_add_loop_test(tc, no_resize_asks_for_more, 0, (int)VPA_COUNT(rows));
     suite_add_tcase(suite, tc);
     return fixture_run(suite);
 }

@@ -124,7 +124,7 @@ START_TEST(no_resize_asks_for_more)
     vpa_resize_patch_init(&patch);
     ck_assert_int_eq(vpa_capping_plan(&arena, &vpa, &pod, NULL, &plans, &err), 0);
     if (!*rows[_i].boost)
-        check(_i, vpa_resize_patch_build(&pod, &vpa, plans, 0, &arena, &patch, &err), &err);
+        check(_i, vpa_resize_patch_build(&pod, &vpa, NULL, plans, 0, &arena, &patch, &err), &err);
     vpa_resize_patch_release(&patch);
 }
 END_TEST

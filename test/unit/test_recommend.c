@@ -55,8 +55,11 @@ static const char *recommend_for(const char *policies)
 
     struct vpa_autoscaler *v =
         vpa_cluster_put_vpa(c, object, selector_of(&arena, "app=web"), NULL, now);
+    struct vpa_estimates estimates;
+
     vpa_cluster_put_pod(c, pod, NULL, now);
-    struct vpa_recommendation rec = vpa_recommend(c, v, &estimator, &rendering, now, &arena);
+    vpa_estimate(c, v, &estimator, now, &arena, &estimates);
+    struct vpa_recommendation rec = vpa_render(&estimates, &rendering, &arena);
     ck_assert(rec.present);
     return encode(&rec);
 }

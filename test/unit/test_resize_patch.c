@@ -23,9 +23,10 @@ static void teardown(void)
 }
 
 #define MARK(value) "'annotations':{'vpaCpuStartupBoost/c':'" value "'},"
-#define POD(meta, resources)                                                                       \
-    "{'metadata':{" meta                                                                           \
-    "'name':'p','namespace':'n'},'spec':{'containers':[{'name':'c'," resources                     \
+#define POD(meta, resources) POD_OF("", meta, resources)
+#define POD_OF(of_pod, meta, resources)                                                            \
+    "{'metadata':{" meta "'name':'p','namespace':'n'},'spec':{" of_pod                             \
+    "'containers':[{'name':'c'," resources                                                         \
     "}]},'status':{'conditions':[{'type':'Ready','status':'True','lastTransitionTime':"            \
     "'2026-03-01T11:00:00Z'}]}}"
 #define BOOSTED "'resources':{'requests':{'cpu':'3','memory':'1Gi'},'limits':{'cpu':'6'}}"
@@ -33,6 +34,14 @@ static void teardown(void)
     "{'op':'add','path':'/spec/containers/0/resources" path "','value':" value "}"
 #define TEST(path, value)                                                                          \
     "{'op':'test','path':'/spec/containers/0/resources" path "','value':" value "},"
+#define OF_POD(requests) "'resources':{'requests':{" requests "}},"
+#define ORIGINAL                                                                                   \
+    "{\\'requests\\':{\\'cpu\\':\\'1\\',\\'memory\\':\\'512Mi\\'},\\'limits\\':{\\'cpu\\':\\'2\\'" \
+    "}}"
+/* From BOOSTED to the cpu of ORIGINAL. */
+#define TAKEN_BACK                                                                                 \
+    "[" TEST("/requests/cpu", "'3'") TEST("/limits/cpu", "'6'")                                    \
+        ADD("/requests/cpu", "'1'") "," ADD("/limits/cpu", "'2'") "]"
 #define POLICY_OFF "'resourcePolicy':{'containerPolicies':[{'containerName':'c','mode':'Off'}]},"
 #define VPA(mode, more, target)                                                                    \
     "{'spec':{" more "'updatePolicy':{'updateMode':'" mode "'},'startupBoost':{'cpu':{"            \
@@ -92,6 +101,22 @@ static const struct {
      "[" TEST("/requests/cpu", "'3'") ADD("/requests/cpu", "'3'") "]", false, true},
     {"unusable marker", POD(MARK("x"), BOOSTED), VPA("Recreate", "", "{'cpu':'2'}"), "!", false,
      false},
+    {"taken back to the originals where the recommendation does not fit the pod",
+     POD_OF(OF_POD("'cpu':'3'"), MARK(ORIGINAL), BOOSTED),
+     VPA("Recreate", "", "{'cpu':'4','memory':'2Gi'}"), TAKEN_BACK, true, true},
+    {"so it is where its memory does not fit",
+     POD_OF(OF_POD("'memory':'1Gi'"), MARK(ORIGINAL), BOOSTED),
+     VPA("Recreate", "", "{'cpu':'2','memory':'2Gi'}"), TAKEN_BACK, true, true},
+    {"then other containers get nothing",
+     POD_OF(OF_POD("'cpu':'4'"), MARK(ORIGINAL),
+            BOOSTED "},{'name':'d','resources':{'requests':{'cpu':'1'}}"),
+     VPA("Recreate", "", "{'cpu':'2'}},{'containerName':'d','target':{'cpu':'3'}"), TAKEN_BACK,
+     true, true},
+    {"the originals do not fit either", POD_OF(OF_POD("'cpu':'500m'"), MARK(ORIGINAL), BOOSTED),
+     VPA("Recreate", "", "{'cpu':'2'}"), "!", false, false},
+    {"no boost is over and the recommendation does not fit",
+     POD_OF(OF_POD("'cpu':'1'"), "", "'resources':{'requests':{'cpu':'1'}}"),
+     VPA("Recreate", "", "{'cpu':'2'}"), "!", false, false},
     {"devices stay claimed", POD("", "'resources':{'claims':[{'name':'gpu'}]}"),
      VPA("Recreate", "", "{'cpu':'2'}"),
      "[" ADD("/requests", "{}") "," ADD("/requests/cpu", "'2'") "]", true, false},
@@ -118,7 +143,7 @@ static int build(int i, struct vpa_error *err)
 
     ck_assert_int_eq(vpa_time_parse("2026-03-01T12:00:00Z", &now, err), 0);
     ck_assert_int_eq(vpa_capping_plan(&arena, vpa, pod, NULL, &plans, err), 0);
-    return vpa_resize_patch_build(pod, vpa, plans, now, &arena, &patch, err);
+    return vpa_resize_patch_build(pod, vpa, NULL, plans, now, &arena, &patch, err);
 }
 
 START_TEST(builds_patches)
@@ -193,7 +218,7 @@ START_TEST(a_boost_that_lasts_is_left_alone)
 
     ck_assert_int_eq(vpa_time_parse("2026-03-01T11:01:00Z", &now, &err), 0);
     ck_assert_int_eq(vpa_capping_plan(&arena, vpa, pod, NULL, &plans, &err), 0);
-    ck_assert_int_eq(vpa_resize_patch_build(pod, vpa, plans, now, &arena, &patch, &err), -1);
+    ck_assert_int_eq(vpa_resize_patch_build(pod, vpa, NULL, plans, now, &arena, &patch, &err), -1);
     ck_assert_int_eq(err.code, VPA_NOT_FOUND);
 }
 END_TEST
@@ -246,7 +271,7 @@ START_TEST(says_whether_a_container_restarts)
     struct vpa_error err;
 
     ck_assert_int_eq(vpa_capping_plan(&arena, vpa, decoded, NULL, &plans, &err), 0);
-    ck_assert_int_eq(vpa_resize_patch_build(decoded, vpa, plans, 0, &arena, &patch, &err), 0);
+    ck_assert_int_eq(vpa_resize_patch_build(decoded, vpa, NULL, plans, 0, &arena, &patch, &err), 0);
     ck_assert_msg(patch.restarts == restarts[_i].restarts, "%s", restarts[_i].name);
 }
 END_TEST

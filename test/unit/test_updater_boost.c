@@ -198,6 +198,41 @@ START_TEST(a_marker_that_cannot_be_read_ends_no_boost)
 }
 END_TEST
 
+/* The pod cannot take the 2 CPUs that are recommended: of all its containers, or beside its limit.
+ */
+static const struct {
+    const char *of_pod, *limits, *policy, *request, *marker;
+} misfits[] = {
+    {"\"resources\":{\"requests\":{\"cpu\":\"1\"}},", "", "", "1", MARKER("500m")},
+    {"",
+     "{\"metadata\":{\"name\":\"l\",\"namespace\":\"n\"},\"spec\":{\"limits\":[{"
+     "\"type\":\"Container\",\"maxLimitRequestRatio\":{\"cpu\":\"3\"}}]}}",
+     "\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"*\","
+     "\"controlledValues\":\"RequestsOnly\"}]},",
+     "6\"},\"limits\":{\"cpu\":\"8", MARKER("3")},
+};
+
+START_TEST(a_boost_is_taken_back_where_the_recommendation_does_not_fit)
+{
+    vpa_auto_free char *boost = vpa_xprintf("%s%s", BOOST, misfits[_i].policy);
+
+    server.boost = boost;
+    server.spec = misfits[_i].of_pod;
+    server.limits = misfits[_i].limits;
+    server.request = misfits[_i].request;
+    server.pod = misfits[_i].marker;
+    server.pods_per_vpa = 2;
+    server.config.eviction_tolerance = 1;
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_double_eq(unboost_errors("1"), 0);
+    ck_assert_uint_eq(server.call_count, 2);
+    ck_assert_str_eq(server.calls[0], "p00-00/resize");
+    ck_assert_ptr_nonnull(strstr(server.last_body, _i == 0 ? "\"500m\"" : "\"3\""));
+    ck_assert_uint_eq(server.annotated, 2);
+}
+END_TEST
+
 /* The limiter counts resizes. */
 START_TEST(a_marker_that_is_taken_away_waits_for_no_token)
 {
@@ -519,6 +554,8 @@ int main(void)
     tcase_add_test(tc, pods_that_went_leave_less_room_for_the_ends_of_boosts);
     tcase_add_test(tc, an_old_server_leaves_boosted_pods_as_they_are);
     tcase_add_test(tc, a_marker_that_cannot_be_read_ends_no_boost);
+    tcase_add_loop_test(tc, a_boost_is_taken_back_where_the_recommendation_does_not_fit, 0,
+                        VPA_COUNT(misfits));
     tcase_add_test(tc, a_patch_is_made_anew_after_waiting);
     tcase_add_loop_test(tc, an_end_that_was_sent_is_waited_for, 0, VPA_COUNT(ends));
     tcase_add_loop_test(tc, an_end_whose_answer_was_not_waited_for_is_not_forgotten, 0, 2);

@@ -120,14 +120,14 @@ char *pod_text(int v, int p)
         "{\"metadata\":{\"name\":\"p%02d-%02d\",\"namespace\":\"%s\",\"uid\":\"%s\",%s"
         "\"creationTimestamp\":\"2026-03-01T11:%02d:00Z\",\"labels\":{\"app\":\"a%d\"%s},"
         "\"ownerReferences\":[{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"name\":\"rs%02d\","
-        "\"uid\":\"rs%02d\",\"controller\":true}]},\"spec\":{\"nodeName\":\"node\","
+        "\"uid\":\"rs%02d\",\"controller\":true}]},\"spec\":{\"nodeName\":\"node\",%s"
         "\"restartPolicy\":\"Always\","
         "\"containers\":[{\"name\":\"c\",\"image\":\"app\",%s\"resources\":{\"requests\":{\"cpu\":"
         "\"%s\"}}}]},\"status\":{\"phase\":\"Running\","
         "\"startTime\":\"2026-03-01T11:00:00Z\",\"conditions\":[{\"type\":\"Ready\",\"status\":"
         "\"True\",\"lastTransitionTime\":\"2026-03-01T11:00:00Z\"}%s]%s}}",
         v, p, ns, uid, p == 0 && server.first_pod ? server.first_pod : server.pod, generation, v,
-        server.labels, server.owner_version, server.owner_kind, v, v, server.container,
+        server.labels, server.owner_version, server.owner_kind, v, v, server.spec, server.container,
         generation && server.reborn ? server.reborn : server.request, server.status,
         generation && server.reborn_status ? server.reborn_status : "");
 }
@@ -544,6 +544,7 @@ void setup(void)
                              .labels = "",
                              .boost = "",
                              .request = "1",
+                             .spec = "",
                              .container = "",
                              .policy = "",
                              .owner_version = "apps/v1",

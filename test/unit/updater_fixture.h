@@ -62,6 +62,7 @@ struct server {
     size_t status_patches, unscheduled_lists;
     bool selects;          /* VPAs have a selector instead of a target */
     const char *request;   /* cpu of each pod */
+    const char *spec;      /* more members of each pod's spec */
     const char *container; /* more members of each pod's container */
     const char *policy;    /* more members of each VPA's updatePolicy */
     const char *first_pod; /* more members of the first pod's metadata, NULL: as all */

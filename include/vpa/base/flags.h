@@ -156,8 +156,9 @@ struct vpa_flags {
         VPA_FLAG_(TYPED, NAME, STRUCT, FIELD, FIELD_TYPE, HELP), .type = TYPE, ##__VA_ARGS__       \
     }
 
-/* Sets every field to its preset. */
+/* Sets every field to its preset; one field, of the type that its row has. */
 void vpa_flags_preset(const struct vpa_flags *flags);
+void vpa_flag_preset(const struct vpa_flag *row, void *field);
 
 enum vpa_flags_result { VPA_FLAGS_RUN = 0, VPA_FLAGS_HELP = 1 }; /* -1: wrong usage */
 

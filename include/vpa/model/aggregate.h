@@ -84,7 +84,8 @@ void vpa_aggregate_subtract_memory(struct vpa_aggregate *a, vpa_time t, vpa_amou
 /* Histograms, times and count; other's histograms may be shifted (decay.h). */
 void vpa_aggregate_merge(struct vpa_aggregate *a, struct vpa_aggregate *other);
 /* Takes out of a what other holds as well, if the two overlap in time: merged with other, it then
- * has what either of them knew, and nothing twice. Times stay. False when nothing of a is left. */
+ * has what either of them knew, and nothing twice. Times stay. Where other has as many samples or
+ * more but began later, what is left counts as one sample. False when nothing of a is left. */
 bool vpa_aggregate_take_out(struct vpa_aggregate *a, struct vpa_aggregate *other);
 /* No CPU sample; memory peaks do not count, as upstream has it. */
 bool vpa_aggregate_is_empty(const struct vpa_aggregate *a);

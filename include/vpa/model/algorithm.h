@@ -142,7 +142,8 @@ void vpa_knowledge_merge(struct vpa_knowledge *k, struct vpa_knowledge *other);
 /* Adds what other knows and no history of usage can tell: OOM kills, where the algorithm keeps them
  * apart. Of equal algorithm. */
 void vpa_knowledge_take_kills(struct vpa_knowledge *k, const struct vpa_knowledge *other);
-/* Drops what is too old to count at now; for memory, estimates do so themselves. Once per pass. */
+/* Drops what is too old to count at now; for memory, estimates do so themselves. The cluster calls
+ * it when it collects garbage, about once an hour. */
 void vpa_knowledge_age(struct vpa_knowledge *k, vpa_time now);
 /* False when nothing is known that an estimate could rest on: out is untouched. Bounds are in
  * order: lower <= target <= upper. */

@@ -13,7 +13,7 @@
  *     vpa_cluster_container(), then vpa_cluster_add_sample() for its usage and
  *     vpa_cluster_record_oom() for the queue
  *     vpa_cluster_remove_deleted_pods()
- *     for each of vpa_cluster_vpas(): vpa_recommend() (recommend.h), post-processing,
+ *     for each of vpa_cluster_vpas(): vpa_estimate(), vpa_render() (recommend.h), post-processing,
  *         vpa_cluster_set_recommendation(), vpa_object_status_build() (object_status.h),
  *         patch if it differs
  *     vpa_cluster_checkpoints() for each VPA

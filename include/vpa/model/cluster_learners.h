@@ -2,7 +2,7 @@
  * Algorithms other than VPA's own in the cluster: which one a VPA has, and what it has learned.
  *
  * They learn from the samples that vpa_cluster_add_sample and vpa_cluster_record_oom accept, those
- * of a time that has not come as of now, and vpa_recommend asks them; nothing else of the cluster
+ * of a time that has not come as of now, and vpa_estimate asks them; nothing else of the cluster
  * knows them.
  */
 #ifndef VPA_MODEL_CLUSTER_LEARNERS_H

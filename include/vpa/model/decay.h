@@ -36,8 +36,6 @@ void vpa_decay_merge(struct vpa_decay *d, struct vpa_decay *other);
 void vpa_decay_take_out(struct vpa_decay *d, struct vpa_decay *other);
 double vpa_decay_percentile(const struct vpa_decay *d, double p);
 bool vpa_decay_is_empty(const struct vpa_decay *d);
-bool vpa_decay_equal(const struct vpa_decay *a, const struct vpa_decay *b);
-void vpa_decay_format(const struct vpa_decay *d, struct vpa_buf *out);
 /* The stored form; its buckets live in the arena. */
 void vpa_decay_save(const struct vpa_decay *d, struct vpa_arena *arena,
                     struct vpa_histogram_checkpoint *out);

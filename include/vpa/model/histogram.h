@@ -24,7 +24,6 @@
 #include <stdint.h>
 
 #include "vpa/api/checkpoint.h"
-#include "vpa/base/buf.h"
 #include "vpa/base/error.h"
 
 /* More buckets than this are refused as VPA_LIMIT. */
@@ -96,10 +95,6 @@ void vpa_histogram_take_out(struct vpa_histogram *h, const struct vpa_histogram 
 /* End of the bucket in which the share p of the total weight is reached; 0 when empty. */
 double vpa_histogram_percentile(const struct vpa_histogram *h, double p);
 bool vpa_histogram_is_empty(const struct vpa_histogram *h);
-/* Equal options and range, weights within 1e-15. */
-bool vpa_histogram_equal(const struct vpa_histogram *a, const struct vpa_histogram *b);
-/* Several lines for debugging: range, total, percentiles in steps of 5. */
-void vpa_histogram_format(const struct vpa_histogram *h, struct vpa_buf *out);
 
 /*
  * The stored form: integer weights relative to the heaviest bucket (10000), see recommender.md 4.

@@ -1,11 +1,11 @@
 /*
  * Load histograms: how the usage of a container spreads over geometric buckets, the old weighing
- * less, read either by time or by load.
+ * less, read by load.
  *
  * By load a sample weighs what it uses: the percentile p is the level below which the share p of
  * all that was used lies, not of the time. A spike of 2 cores counts a hundred times as much as the
  * idling at 0.02 before it (Rzadca et al., Autopilot, EuroSys 2020, section 3.2.1). As all samples
- * of a bucket have the same load, one histogram of times answers both questions.
+ * of a bucket have the same load, a histogram of times is enough for it.
  *
  *     struct vpa_buckets cpu;
  *     vpa_buckets_init(&cpu, 0.001, 1000.0);
@@ -60,8 +60,7 @@ bool vpa_load_histogram_is_empty(const struct vpa_load_histogram *h);
 void vpa_load_histogram_add(struct vpa_load_histogram *h, double value, double weight, vpa_time t);
 /* Of the same buckets and half-life. */
 void vpa_load_histogram_merge(struct vpa_load_histogram *h, const struct vpa_load_histogram *other);
-/* End of the bucket in which the share p of the load (of the time) is reached; 0 when empty. */
+/* End of the bucket in which the share p of the load is reached; 0 when empty. */
 double vpa_load_histogram_percentile(const struct vpa_load_histogram *h, double p);
-double vpa_load_histogram_time_percentile(const struct vpa_load_histogram *h, double p);
 
 #endif

@@ -36,11 +36,6 @@ void vpa_estimate(struct vpa_cluster *c, struct vpa_autoscaler *v, const struct 
 /* The rendered list; present, with no containers when there are none. Lives in the arena. */
 struct vpa_recommendation vpa_render(const struct vpa_estimates *estimates,
                                      const struct vpa_rendering *r, struct vpa_arena *arena);
-/* Both. */
-struct vpa_recommendation vpa_recommend(struct vpa_cluster *c, struct vpa_autoscaler *v,
-                                        const struct vpa_estimator *e,
-                                        const struct vpa_rendering *r, vpa_time now,
-                                        struct vpa_arena *arena);
 
 /* One amount as a quantity. */
 struct vpa_quantity vpa_render_amount(enum vpa_kind kind, vpa_amount amount,

@@ -77,6 +77,15 @@ int vpa_capping_plan(struct vpa_arena *arena, const struct vpa_object *vpa,
 struct vpa_resources *vpa_plans_resources(struct vpa_arena *arena,
                                           const struct vpa_container_plan *plans, size_t count);
 
+/* Whether the pod or its namespace binds what its containers have together (U31, U33); false for
+ * nearly all pods. limits may be NULL for none. */
+bool vpa_capping_is_bounded(const struct vpa_pod *pod, const struct vpa_namespace_limits *limits);
+/* Whether what each container shall get, as many as there are, stays within these bounds; what is
+ * not named stays as it is. Scratch memory comes from the arena. */
+int vpa_capping_fits(struct vpa_arena *arena, const struct vpa_pod *pod,
+                     const struct vpa_namespace_limits *limits, const struct vpa_resources *wanted,
+                     struct vpa_error *err) VPA_MUST_CHECK;
+
 /* The recommender's part: minAllowed, maxAllowed (resources missing there come from global_max,
  * which may be NULL) on target, lowerBound and upperBound, for every entry; no pod, no LimitRange,
  * no phrases. */

@@ -83,9 +83,6 @@ struct vpa_replica_group *vpa_disruption_group(struct vpa_disruption *d, size_t 
  * many there have to be. */
 int64_t vpa_disruption_live(const struct vpa_disruption *d, size_t i);
 int64_t vpa_disruption_required(const struct vpa_disruption *d);
-/* The groups in order of their first pod. */
-size_t vpa_disruption_group_count(const struct vpa_disruption *d);
-struct vpa_replica_group *vpa_disruption_group_at(struct vpa_disruption *d, size_t g);
 
 /* The number of replicas was read anew, or could not be (known false). */
 void vpa_group_confirm(struct vpa_replica_group *group, bool known, int64_t configured,

@@ -1,6 +1,7 @@
 /*
  * The two JSON patches of an in-place update: resources (to pods/resize) and annotations (to the
- * pod). Source: specification updater.md 14 and 15.3; docs/compatibility.md S1, U7, U14, U20, U23.
+ * pod). Source: specification updater.md 14 and 15.3; docs/compatibility.md S1, U7, U14, U20, U23,
+ * U31, U33.
  *
  * Both begin with `test` operations that tie them to what was decided on: the pod's UID, and for
  * the resources every request and limit that the operations replace. A pod that is another one, or
@@ -36,10 +37,13 @@ struct vpa_resize_patch {
 void vpa_resize_patch_init(struct vpa_resize_patch *patch);
 void vpa_resize_patch_release(struct vpa_resize_patch *patch);
 
-/* plans: what vpa_capping_plan gives for this pod. Fails with VPA_INVALID when an expired marker is
- * unusable, with VPA_NOT_FOUND when there is no operation on resources at all. arena: for parsed
- * markers. out was initialised; it is refilled. */
+/* plans: what vpa_capping_plan gives for this pod within these limits, which may be NULL for none.
+ * Where the pod cannot take them, boosts that are over go back to the cpu of their markers and
+ * nothing else is changed. Fails with VPA_INVALID when an expired marker is unusable or the pod can
+ * take neither, with VPA_NOT_FOUND when there is no operation on resources at all. arena: for
+ * parsed markers. out was initialised; it is refilled. */
 int vpa_resize_patch_build(const struct vpa_pod *pod, const struct vpa_object *vpa,
+                           const struct vpa_namespace_limits *limits,
                            const struct vpa_container_plan *plans, vpa_time now,
                            struct vpa_arena *arena, struct vpa_resize_patch *out,
                            struct vpa_error *err) VPA_MUST_CHECK;

@@ -33,7 +33,6 @@ enum vpa_update_decision {
     VPA_DECIDE_INFEASIBLE,        /* the node cannot hold it: record it */
     VPA_DECIDE_INFEASIBLE_CACHED, /* recorded already, nothing got lower */
 };
-const char *vpa_update_decision_name(enum vpa_update_decision decision);
 
 /* Whether the group can spare the pod. One that is missing already, or may be, costs it nothing. */
 bool vpa_pod_disruptable(const struct vpa_pod *pod, const struct vpa_replica_group *group,
@@ -66,8 +65,6 @@ bool vpa_resize_stalled(const struct vpa_pod *pod, const struct vpa_replica_grou
  * with too few replicas here. */
 enum vpa_rest vpa_eviction_rest(const struct vpa_pod *pod, const struct vpa_replica_group *group,
                                 const struct vpa_update_memory *memory, vpa_time now);
-bool vpa_can_evict(const struct vpa_pod *pod, const struct vpa_replica_group *group,
-                   const struct vpa_update_memory *memory, vpa_time now);
 /* Whether some startup boost of the pod is over (policy/boost.h): it carries an expired marker. */
 bool vpa_pod_boost_expired(const struct vpa_pod *pod, const struct vpa_object *vpa, vpa_time now);
 bool vpa_can_unboost(const struct vpa_pod *pod, const struct vpa_object *vpa,
