@@ -18,7 +18,6 @@
 
 #define LOWER_SHARE 0.9
 #define UPPER_SHARE 1.25
-#define MEMORY_OF_ALGORITHM (7 * 24 * VPA_HOUR) /* seven half-lives: less than a per cent */
 #define FORGET_SECONDS (8 * 24 * 3600)
 
 enum { RISK };
@@ -45,7 +44,7 @@ static void *prepare(const struct vpa_parameter_value *values, struct vpa_error 
 static vpa_duration memory(const void *prepared)
 {
     (void)prepared;
-    return MEMORY_OF_ALGORITHM;
+    return FORGET_SECONDS * VPA_SECOND;
 }
 
 struct state {

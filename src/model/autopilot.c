@@ -8,6 +8,7 @@
 
 #define LOWER_SHARE 0.9
 #define UPPER_SHARE 1.25
+/* Of silence, even where a statistic is of less than that: a job may come seldom. */
 #define FORGET_SECONDS (8 * 24 * 3600)
 
 struct state {
@@ -22,10 +23,12 @@ struct state {
 };
 
 void vpa_autopilot_init(struct vpa_autopilot *p, const struct vpa_autopilot_signal *signal,
-                        vpa_duration memory)
+                        vpa_duration span)
 {
+    const vpa_duration least = FORGET_SECONDS * VPA_SECOND;
+
     p->signal = signal;
-    p->memory = memory;
+    p->memory = span > least ? span : least;
     vpa_buckets_init(&p->buckets[VPA_KIND_CPU], 0.001, 1000.0);
     vpa_buckets_init(&p->buckets[VPA_KIND_MEMORY], 1048576.0, 1e12);
 }
