@@ -53,16 +53,6 @@ static void entry_free(struct checkpoint_entry *entry)
     free(entry);
 }
 
-void checkpoint_names_take_objects(struct checkpoint_names *names, struct checkpoint_names *from)
-{
-    free(names->objects);
-    names->objects = VPA_STEAL(from->objects);
-    names->object_count = from->object_count;
-    names->object_capacity = from->object_capacity;
-    from->object_count = 0;
-    from->object_capacity = 0;
-}
-
 void checkpoint_names_release(struct checkpoint_names *names)
 {
     size_t i = 0;
@@ -245,6 +235,44 @@ char *checkpoint_names_assign(struct checkpoint_names *names, struct checkpoint_
     }
     free(p.text);
     return name;
+}
+
+/* ---- a new list ---- */
+
+/* It was read while the object was not created yet, or could not be. The name stays its own, unless
+ * the list says that somebody else has the object: what was written there was lost. */
+static void reserve(struct checkpoint_names *names, struct checkpoint_entry *entry)
+{
+    vpa_auto_free char *name = checkpoint_names_assign(names, entry);
+    struct parts p = split_key(entry->key);
+    const struct checkpoint_object *object = find_object(names, p.ns, name);
+
+    if (!object) {
+        note_owner(names, p.ns, name, entry->key, entry->annotated);
+    } else if (!is_ours(object, entry)) {
+        free(VPA_STEAL(entry->other_name));
+        entry->named = false;
+        entry->written = false;
+    }
+    free(p.text);
+}
+
+void checkpoint_names_take_objects(struct checkpoint_names *names, struct checkpoint_names *from)
+{
+    void *value;
+
+    free(names->objects);
+    names->objects = VPA_STEAL(from->objects);
+    names->object_count = from->object_count;
+    names->object_capacity = from->object_capacity;
+    from->object_count = 0;
+    from->object_capacity = 0;
+    for (size_t i = 0; vpa_table_next(&names->entries, &i, NULL, &value);) {
+        struct checkpoint_entry *entry = value;
+
+        if (entry->named)
+            reserve(names, entry);
+    }
 }
 
 /* Whether anything is stored for it, or will be. */

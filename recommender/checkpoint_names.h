@@ -65,7 +65,8 @@ void checkpoint_names_found_copy(struct checkpoint_names *names, const char *ns,
  * than CHECKPOINT_NAME_MAX. */
 char *checkpoint_names_of_copy(const struct checkpoint_names *names, const char *ns,
                                const char *object);
-/* Takes over from `from` which objects exist: after a whole new list of them. */
+/* Takes over from `from` which objects exist: after a whole new list of them. Names that were
+ * decided on stay taken, but for those of objects that belong to others by now. */
 void checkpoint_names_take_objects(struct checkpoint_names *names, struct checkpoint_names *from);
 /* Entry of the pair, made when new. */
 struct checkpoint_entry *checkpoint_names_entry(struct checkpoint_names *names, const char *ns,

@@ -344,13 +344,18 @@ static int load_from(struct checkpoints *c, const char *ns, bool again, struct v
     return 0;
 }
 
-int checkpoints_load(struct checkpoints *c, struct vpa_error *err)
+void checkpoints_expect_all(struct checkpoints *c)
 {
     size_t count;
     struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(c->options.cluster, &count);
 
     for (size_t i = 0; i < count; i++)
         vpa_autoscaler_set_awaits_history(vpas[i], true);
+}
+
+int checkpoints_load(struct checkpoints *c, struct vpa_error *err)
+{
+    checkpoints_expect_all(c);
     return load_from(c, c->options.config->common.vpa_object_namespace, false, err);
 }
 
@@ -413,20 +418,21 @@ static void note_fresh(struct checkpoints *c)
     }
 }
 
-void checkpoints_load_new(struct checkpoints *c)
+bool checkpoints_load_new(struct checkpoints *c)
 {
     struct vpa_error err;
 
     note_fresh(c);
     if (c->fresh.count == 0)
-        return;
+        return true;
     checkpoint_names_prune(&c->names, c->options.cluster, vpa_loop_now(c->options.loop));
     if (load_of(c, is_awaiting, false, &err) == 0)
-        return;
+        return true;
     checkpoint_set_release(&c->fresh);
     if (!vpa_loop_is_stopping(c->options.loop))
         VPA_ERROR("Cannot list VPA checkpoints; VPAs that are new here get no status until then",
                   VPA_KERR(&err));
+    return false;
 }
 
 void checkpoints_load_again(struct checkpoints *c)

@@ -43,9 +43,11 @@ void checkpoints_free(struct checkpoints *c); /* NULL is ignored */
 int checkpoints_load(struct checkpoints *c, struct vpa_error *err) VPA_MUST_CHECK;
 
 /* The same for VPAs that became this recommender's since, whatever they were before: new, another
- * recommender's, or not decodable. What cannot be listed is tried again in the next pass. Before
- * the samples of the pass. */
-void checkpoints_load_new(struct checkpoints *c);
+ * recommender's, or not decodable. Before the samples of the pass. False: what could not be listed
+ * is tried again in the next pass. */
+bool checkpoints_load_new(struct checkpoints *c);
+/* To it all VPAs are new: what is stored knows more than the model. */
+void checkpoints_expect_all(struct checkpoints *c);
 /* A standby, after the samples of the pass. The leader may have made its pass first, so that what
  * checkpoints_load_new() has just read holds samples that the standby then counted too. What
  * reaches that far is read again: what the standby has counted itself is left out this time. */

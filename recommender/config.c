@@ -233,6 +233,25 @@ static int check_api(const struct recommender_config *c, struct vpa_error *err)
     return query_api_check(&c->recommendation_api, err);
 }
 
+/* A reading of nothing takes no error and no sample, a resource that is not read counts as 0. */
+static int check_external(const struct recommender_config *c, struct vpa_error *err)
+{
+    bool cpu = *c->external_cpu_metric, memory = *c->external_memory_metric;
+
+    if (!c->use_external_metrics || (cpu && memory))
+        return 0;
+    if (!cpu && !memory)
+        return vpa_fail(err, VPA_INVALID,
+                        "--use-external-metrics needs --external-metrics-cpu-metric, "
+                        "--external-metrics-memory-metric, or both.");
+    VPA_WARN(
+        "Usage of one resource is not read and counts as 0: its recommendations are the least "
+        "there can be. Name its metric, or leave it out of controlledResources",
+        VPA_KV("resource", cpu ? "memory" : "cpu"),
+        VPA_KV("flag", cpu ? "--external-metrics-memory-metric" : "--external-metrics-cpu-metric"));
+    return 0;
+}
+
 int recommender_config_check(struct recommender_config *config, recommender_getenv_fn read_env,
                              void *ctx, struct vpa_arena *arena, int *exit_status,
                              struct vpa_error *err)
@@ -252,7 +271,7 @@ int recommender_config_check(struct recommender_config *config, recommender_gete
         return -1;
     prometheus->bearer_token = vpa_arena_strdup(arena, token);
     if (algorithm_flags_check(&config->algorithms, err) < 0 || check_api(config, err) < 0 ||
-        measures_check(config->measure_vpas, err) < 0)
+        measures_check(config->measure_vpas, err) < 0 || check_external(config, err) < 0)
         return -1;
 
     prometheus->ns = config->common.vpa_object_namespace;

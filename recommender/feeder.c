@@ -181,14 +181,15 @@ static bool names_same_target(const struct vpa_object *a, const struct vpa_objec
     return strcmp(vpa_buf_text(&one), vpa_buf_text(&other)) == 0;
 }
 
-bool feeder_still_has_vpa(const struct feeder *f, const struct vpa_object *object)
+const struct vpa_object *feeder_newest_vpa(const struct feeder *f, const struct vpa_object *object)
 {
     const struct slim_vpa *vpa = vpa_cache_find(f->vpas, object->meta.ns, object->meta.name);
 
-    if (vpa && &vpa->object == object)
-        return true;
-    return vpa && strcmp(vpa->object.meta.uid, object->meta.uid) == 0 &&
-           names_same_target(&vpa->object, object);
+    if (!vpa || &vpa->object == object)
+        return vpa ? object : NULL;
+    bool same = strcmp(vpa->object.meta.uid, object->meta.uid) == 0 &&
+                names_same_target(&vpa->object, object);
+    return same ? &vpa->object : NULL;
 }
 
 bool feeder_is_in_step(const struct feeder *f)

@@ -58,9 +58,10 @@ bool feeder_has_vpa(const struct feeder *f, const char *ns, const char *name);
 /* False while its newest version does not decode: it gets no status then, because nobody knows what
  * it says, and everything learned for it stays. */
 bool feeder_knows_vpa(const struct feeder *f, const char *ns, const char *name);
-/* Whether a VPA of the pass is still there, as the same object and with the same target: a pass
- * waits for answers, and what it learned says nothing to another one that has the name by now. */
-bool feeder_still_has_vpa(const struct feeder *f, const struct vpa_object *object);
+/* The newest version of a VPA of the pass, borrowed until the loop is pumped. NULL: it is not there
+ * any more as the same object and with the same target. A pass waits for answers, and what it
+ * learned says nothing to another one that has the name by now. */
+const struct vpa_object *feeder_newest_vpa(const struct feeder *f, const struct vpa_object *object);
 /* How old the oldest cache is, and which one that is (vpa_reflector_age). */
 vpa_duration feeder_age(const struct feeder *f, const char **which);
 /* Whether VPAs and pods are being watched at this moment; what does not depend on it is told in

@@ -248,8 +248,10 @@ static void publish_vpa(struct publisher *p, struct vpa_autoscaler *v, vpa_time 
         failures_add(&p->missing, vpa_autoscaler_ns(v), vpa_autoscaler_name(v), &err);
 
     const struct vpa_method *method = vpa_autoscaler_method(v);
+    const struct vpa_object *newest = feeder_newest_vpa(p->feeder, object);
     struct vpa_object_status_facts facts = {
         .object = object,
+        .newest = newest,
         .algorithm = method ? vpa_algorithm_name(vpa_method_algorithm(method)) : NULL,
         .algorithm_note = vpa_autoscaler_method_note(v),
         .unsupported = vpa_autoscaler_unsupported(v),
@@ -262,8 +264,7 @@ static void publish_vpa(struct publisher *p, struct vpa_autoscaler *v, vpa_time 
     vpa_object_status_build(&facts, &arena, &status);
     if (!is_standby(p) && is_known(p, v)) {
         account_tell(p->ledger, vpa_autoscaler_note(v), &made, &rec, &status, now);
-        if (!vpa_object_status_equal_stored(&status, object) &&
-            feeder_still_has_vpa(p->feeder, object))
+        if (newest && !vpa_object_status_equal_stored(&status, newest))
             start_patch(p, v, &status);
     }
 }

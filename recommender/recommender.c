@@ -83,6 +83,7 @@ struct recommender {
     bool loaded;      /* the history */
     bool passed;      /* a pass was made since */
     bool was_standby; /* in the last pass */
+    bool has_usage;   /* of the pass */
     struct usage_memory usage_memory;
     struct usage_options usage;
 };
@@ -398,8 +399,15 @@ static bool controller_exists(void *ctx, const struct vpa_autoscaler *v)
 /* After the pods: those with an open interval go on with it. */
 static void load_new_histories(struct recommender *r)
 {
-    if (!recommender_uses_prometheus(r->config))
-        checkpoints_load_new(r->checkpoints);
+    if (recommender_uses_prometheus(r->config))
+        return;
+    bool again = r->standby && standby_is_to_load(r->standby, !is_standby(r));
+    if (again)
+        checkpoints_expect_all(r->checkpoints);
+    if (checkpoints_load_new(r->checkpoints) && again) {
+        standby_has_loaded(r->standby);
+        VPA_INFO("Loaded all checkpoints again, because this replica had missed usage");
+    }
 }
 
 static bool has_standby_in_step(struct recommender *r)
@@ -476,7 +484,7 @@ static void run_steps(struct recommender *r)
     load_new_histories(r);
     lap(&watch, "LoadPods");
     measures_begin_pass(r->measures, r->cluster);
-    usage_collect(&r->usage, time_of_samples(r));
+    r->has_usage = usage_collect(&r->usage, time_of_samples(r));
     feeder_record_ooms(r->feeder, time_of_samples(r));
     if (is_standby(r))
         checkpoints_load_again(r->checkpoints);
@@ -503,7 +511,7 @@ static void finish_pass(struct recommender *r)
     r->passed = true;
     r->was_standby = is_standby(r);
     if (r->was_standby && r->standby && !recommender_uses_prometheus(r->config))
-        standby_renew(r->standby);
+        standby_end_pass(r->standby, r->has_usage);
 }
 
 void recommender_pass(struct recommender *r)

@@ -23,6 +23,8 @@ struct standby {
     unsigned denied;  /* it may not be used: calls until that is asked again */
     bool told;        /* and that was said */
     bool in_step;     /* leader: as last told */
+    unsigned behind;  /* passes from the first one without usage on; 0: it knows all */
+    unsigned claimed; /* of those, passes from the claim on: there is usage again */
 };
 
 struct standby *standby_new(const struct standby_options *options)
@@ -199,7 +201,7 @@ static bool is_displaced(struct standby *s, const struct vpa_lease *lease)
     return s->waited < STANDBY_PATIENCE;
 }
 
-void standby_renew(struct standby *s)
+static void renew(struct standby *s)
 {
     vpa_auto_arena arena = {0};
     struct vpa_lease lease;
@@ -216,6 +218,33 @@ void standby_renew(struct standby *s)
         return;
     s->waited = 0;
     take(s, found, &lease, vpa_loop_now(vpa_kube_client_loop(s->client)), true);
+}
+
+void standby_end_pass(struct standby *s, bool has_usage)
+{
+    if (has_usage && s->behind == 0) {
+        renew(s);
+        return;
+    }
+    if (s->behind++ == 0)
+        VPA_WARN("A standby without usage is not in step: the leader writes changed checkpoints in "
+                 "every pass until this one has usage and has loaded them",
+                 VPA_KV("namespace", s->ns), VPA_KV("lease", s->name));
+    if (!has_usage)
+        s->claimed = 0;
+    else if (s->claimed++ == 0)
+        (void)claim(s);
+}
+
+bool standby_is_to_load(const struct standby *s, bool leads)
+{
+    return leads ? s->behind > STANDBY_SILENCE : s->claimed >= STANDBY_SILENCE;
+}
+
+void standby_has_loaded(struct standby *s)
+{
+    s->behind = 0;
+    s->claimed = 0;
 }
 
 /* ---- the leader's side ---- */

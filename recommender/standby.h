@@ -8,8 +8,13 @@
  *
  *     standby starts      standby_claim()    its holder is this process, renewTime is empty: the
  *                                            leader writes every checkpoint from its next pass on
- *     has loaded them     standby_renew()    after each pass, with the time of that pass
+ *     has loaded them     standby_end_pass() after each pass, with the time of that pass
  *     leader, each pass   standby_is_in_step()
+ *
+ * A standby that could not read the usage knows less than the leader. It does not renew, so that
+ * the leader writes every checkpoint from its STANDBY_SILENCE + 1st pass on, and when there is
+ * usage again it does what one does that starts: claims, waits, loads, renews. When it has to lead
+ * before that, it loads what the leader has stored meanwhile.
  *
  * The newest standby takes the Lease over, and the one before takes it back only when that one has
  * come to nothing: it leads by now, and so gave the Lease up, or was not seen to renew it in ten
@@ -45,13 +50,19 @@ struct standby;
 struct standby *standby_new(const struct standby_options *options);
 void standby_free(struct standby *standby); /* NULL is ignored */
 
-/* All three pump the loop. What fails is logged. */
+/* These pump the loop. What fails is logged. */
 
 /* True: another standby may have been in step, so that the stored checkpoints may lack what the
  * leader has learned since; they are whole when it has made one more pass. */
 bool standby_claim(struct standby *standby);
-void standby_renew(struct standby *standby);
+/* A standby's; has_usage: the pass has read it. */
+void standby_end_pass(struct standby *standby, bool has_usage);
 /* Once per pass. */
 bool standby_is_in_step(struct standby *standby);
+
+/* These do not pump. Whether the stored checkpoints hold usage that this process has missed, and
+ * lack nothing: they are to be loaded before the samples of this pass. */
+bool standby_is_to_load(const struct standby *standby, bool leads);
+void standby_has_loaded(struct standby *standby);
 
 #endif

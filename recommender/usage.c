@@ -70,7 +70,7 @@ static int collect_metrics(const struct usage_options *o, vpa_time now, struct v
     return result;
 }
 
-void usage_collect(const struct usage_options *options, vpa_time now)
+bool usage_collect(const struct usage_options *options, vpa_time now)
 {
     struct vpa_error err;
 
@@ -80,9 +80,10 @@ void usage_collect(const struct usage_options *options, vpa_time now)
 
     failures_report(&options->memory->unknown);
     if (vpa_loop_is_stopping(vpa_kube_client_loop(options->client)))
-        return;
+        return result == 0;
     metrics_usage_response(result < 0);
     if (result < 0)
         VPA_ERROR_UNLESS_TOLD(&err, "Cannot get ContainerMetricsSnapshot from MetricsClient",
                               VPA_KERR(&err));
+    return result == 0;
 }

@@ -7,7 +7,8 @@
 
 #include "usage_sample.h"
 
-/* Reads the usage once, pumping the loop, and adds the samples. A failure is logged and counted. */
-void usage_collect(const struct usage_options *options, vpa_time now);
+/* Reads the usage once, pumping the loop, and adds the samples. False: it could not be read, which
+ * is logged and counted. */
+bool usage_collect(const struct usage_options *options, vpa_time now);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "algorithm_private.h"
 #include "vpa/base/str.h"
+#include "vpa/model/window_signal.h"
 
 /* How far the clock of who stored a state may be ahead. */
 #define CLOCKS_APART (24 * VPA_HOUR)
@@ -230,6 +231,20 @@ bool vpa_knowledge_estimate(const struct vpa_knowledge *k, const struct vpa_ques
     }
     *out = estimate;
     return true;
+}
+
+#define LOWER_SHARE 0.9
+#define UPPER_SHARE 1.25
+
+void vpa_band_set(struct vpa_estimate *out, int64_t seconds, enum vpa_kind kind, double amount)
+{
+    double days = (double)((seconds > 0 ? seconds : 0) + VPA_WINDOW_SECONDS) / 86400.0;
+    double lower = LOWER_SHARE * vpa_estimator_confidence_factor(VPA_LOWER_BOUND, days);
+    double upper = UPPER_SHARE * vpa_estimator_confidence_factor(VPA_UPPER_BOUND, days);
+
+    out->bound[VPA_TARGET].value[kind] = vpa_amount_from_double(amount);
+    out->bound[VPA_LOWER_BOUND].value[kind] = vpa_amount_from_double(amount * lower);
+    out->bound[VPA_UPPER_BOUND].value[kind] = vpa_amount_from_double(ceil(amount * upper));
 }
 
 bool vpa_knowledge_is_empty(const struct vpa_knowledge *k)

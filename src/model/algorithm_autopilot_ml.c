@@ -21,7 +21,6 @@
 #include "vpa/base/str.h"
 #include "vpa/model/argmin.h"
 
-#define FORGET (8 * 24 * VPA_HOUR)
 #define CLOSED_MOST 1000000000 /* windows; more of them fill a memory no better */
 #define OPEN_MOST 1e6          /* samples of a window */
 #define SHARES_OFF 0.01        /* by how much the shares of a past may miss 1: digits and merges */
@@ -331,7 +330,7 @@ static void *prepare(const struct vpa_parameter_value *v, struct vpa_error *err)
     struct prepared *p = vpa_xcalloc(1, sizeof(*p));
 
     (void)err; /* the values do not depend on each other */
-    vpa_autopilot_init(&p->common, &ensemble, FORGET);
+    vpa_autopilot_init(&p->common, &ensemble, 0);
     for (enum vpa_kind kind = VPA_KIND_CPU; kind < VPA_KINDS; kind++) {
         struct vpa_argmin_rule *rule = &p->rules[kind];
         vpa_argmin_preset(rule, &p->common.buckets[kind], kind,

@@ -16,9 +16,6 @@
 #include "vpa/model/plumb.h"
 #include "vpa/model/window_signal.h"
 
-#define LOWER_SHARE 0.9
-#define UPPER_SHARE 1.25
-#define MEMORY_OF_ALGORITHM (7 * 24 * VPA_HOUR) /* seven half-lives: less than a per cent */
 #define FORGET_SECONDS (8 * 24 * 3600)
 
 enum { RISK };
@@ -45,7 +42,7 @@ static void *prepare(const struct vpa_parameter_value *values, struct vpa_error 
 static vpa_duration memory(const void *prepared)
 {
     (void)prepared;
-    return MEMORY_OF_ALGORITHM;
+    return FORGET_SECONDS * VPA_SECOND;
 }
 
 struct state {
@@ -139,19 +136,6 @@ static bool is_empty(const void *state)
     return !s->cpu.known && !s->memory.known;
 }
 
-static void set_bounds(const struct state *s, enum vpa_kind kind, double amount,
-                       struct vpa_estimate *out)
-{
-    int64_t seconds = s->cpu.window > s->born ? s->cpu.window - s->born : 0;
-    double days = (double)(seconds + VPA_WINDOW_SECONDS) / 86400.0;
-    double lower = LOWER_SHARE * vpa_estimator_confidence_factor(VPA_LOWER_BOUND, days);
-    double upper = UPPER_SHARE * vpa_estimator_confidence_factor(VPA_UPPER_BOUND, days);
-
-    out->bound[VPA_TARGET].value[kind] = vpa_amount_from_double(amount);
-    out->bound[VPA_LOWER_BOUND].value[kind] = vpa_amount_from_double(amount * lower);
-    out->bound[VPA_UPPER_BOUND].value[kind] = vpa_amount_from_double(ceil(amount * upper));
-}
-
 /* Whole millicores and bytes, rounded up: a container of less than a millicore needs one. */
 static bool estimate(const void *state, const void *prepared, const struct vpa_question *question,
                      struct vpa_estimate *out)
@@ -160,12 +144,13 @@ static bool estimate(const void *state, const void *prepared, const struct vpa_q
     double cores = vpa_plumb_cpu_target(&s->cpu);
     double bytes =
         vpa_plumb_memory_target(&s->memory, vpa_time_unix_nanos(question->now) / VPA_SECOND);
+    int64_t seen = s->cpu.window - s->born;
 
     (void)prepared;
     if (cores <= 0.0 || bytes <= 0.0)
         return false;
-    set_bounds(s, VPA_KIND_CPU, ceil(cores * 1000.0 - 1e-6), out);
-    set_bounds(s, VPA_KIND_MEMORY, ceil(bytes), out);
+    vpa_band_set(out, seen, VPA_KIND_CPU, ceil(cores * 1000.0 - 1e-6));
+    vpa_band_set(out, seen, VPA_KIND_MEMORY, ceil(bytes));
     return true;
 }
 

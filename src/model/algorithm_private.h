@@ -48,6 +48,11 @@ struct vpa_algorithm {
                 vpa_time now, struct vpa_error *err);
 };
 
+/* The amount as the target, and bounds around it: the updater acts at once when a request is more
+ * than a tenth too small, and when it is a quarter too large once enough is known. seconds: from
+ * the first window that was seen to the open one. */
+void vpa_band_set(struct vpa_estimate *out, int64_t seconds, enum vpa_kind kind, double amount);
+
 /* A Go duration, or whole days with a sign: 7d, -1d, 007d. */
 int vpa_parse_days(const char *text, vpa_duration *out, struct vpa_error *err) VPA_MUST_CHECK;
 

@@ -6,8 +6,7 @@
 #include "stored.h"
 #include "vpa/model/window_signal.h"
 
-#define LOWER_SHARE 0.9
-#define UPPER_SHARE 1.25
+/* Of silence, even where a statistic is of less than that: a job may come seldom. */
 #define FORGET_SECONDS (8 * 24 * 3600)
 
 struct state {
@@ -22,10 +21,12 @@ struct state {
 };
 
 void vpa_autopilot_init(struct vpa_autopilot *p, const struct vpa_autopilot_signal *signal,
-                        vpa_duration memory)
+                        vpa_duration span)
 {
+    const vpa_duration least = FORGET_SECONDS * VPA_SECOND;
+
     p->signal = signal;
-    p->memory = memory;
+    p->memory = span > least ? span : least;
     vpa_buckets_init(&p->buckets[VPA_KIND_CPU], 0.001, 1000.0);
     vpa_buckets_init(&p->buckets[VPA_KIND_MEMORY], 1048576.0, 1e12);
 }
@@ -150,19 +151,6 @@ bool vpa_autopilot_is_empty(const void *state)
     return ((const struct state *)state)->window == 0;
 }
 
-static void set_bounds(const struct state *s, enum vpa_kind kind, double amount,
-                       struct vpa_estimate *out)
-{
-    int64_t seconds = s->window > s->born ? s->window - s->born : 0;
-    double days = (double)(seconds + VPA_WINDOW_SECONDS) / 86400.0;
-    double lower = LOWER_SHARE * vpa_estimator_confidence_factor(VPA_LOWER_BOUND, days);
-    double upper = UPPER_SHARE * vpa_estimator_confidence_factor(VPA_UPPER_BOUND, days);
-
-    out->bound[VPA_TARGET].value[kind] = vpa_amount_from_double(amount);
-    out->bound[VPA_LOWER_BOUND].value[kind] = vpa_amount_from_double(amount * lower);
-    out->bound[VPA_UPPER_BOUND].value[kind] = vpa_amount_from_double(ceil(amount * upper));
-}
-
 bool vpa_autopilot_estimate(const void *state, const void *prepared,
                             const struct vpa_question *question, struct vpa_estimate *out)
 {
@@ -170,12 +158,13 @@ bool vpa_autopilot_estimate(const void *state, const void *prepared,
     double cores = s->ops->limit(s->signals[VPA_KIND_CPU]);
     double bytes = s->ops->limit(s->signals[VPA_KIND_MEMORY]);
     double floor = vpa_oom_floor_at(&s->floor, vpa_time_unix_nanos(question->now) / VPA_SECOND);
+    int64_t seen = s->window - s->born;
 
     (void)prepared;
     if (cores <= 0.0 || bytes <= 0.0)
         return false;
-    set_bounds(s, VPA_KIND_CPU, ceil(cores * 1000.0 - 1e-6), out);
-    set_bounds(s, VPA_KIND_MEMORY, ceil(bytes > floor ? bytes : floor), out);
+    vpa_band_set(out, seen, VPA_KIND_CPU, ceil(cores * 1000.0 - 1e-6));
+    vpa_band_set(out, seen, VPA_KIND_MEMORY, ceil(bytes > floor ? bytes : floor));
     return true;
 }
 

@@ -37,8 +37,10 @@ struct vpa_autopilot {
     vpa_duration memory; /* how long a sample counts */
 };
 
+/* span: for how long the statistic needs a sample; after eight days of silence all are forgotten,
+ * and not before. */
 void vpa_autopilot_init(struct vpa_autopilot *p, const struct vpa_autopilot_signal *signal,
-                        vpa_duration memory);
+                        vpa_duration span);
 vpa_duration vpa_autopilot_memory(const void *prepared);
 void *vpa_autopilot_make(const void *prepared, vpa_time now);
 void vpa_autopilot_drop(void *state);

@@ -83,9 +83,10 @@ size_t vpa_cluster_aggregate_count(const struct vpa_cluster *c)
 int vpa_cluster_container(struct vpa_cluster *c, const struct vpa_container_name *name,
                           vpa_time now, struct vpa_sample_target *out, struct vpa_error *err)
 {
+    vpa_cluster_settle(c); /* settings of a new VPA count at once */
+
     struct vpa_tracked_pod *pod = vpa_pods_find(c, name->ns, name->pod);
 
-    vpa_cluster_settle(c); /* settings of a new VPA count at once */
     if (!pod)
         return vpa_fail(err, VPA_NOT_FOUND, "KeyError: {%s %s}", name->ns, name->pod);
     struct vpa_tracked_container *container = vpa_pod_find_container(c, pod, name->container);

@@ -416,8 +416,8 @@ static void collect_learner(struct vpa_autoscaler *v, struct learner *l, vpa_tim
     for (size_t i = 0; i < l->count; i++) {
         struct learned *item = &l->items[i];
         vpa_time last = vpa_knowledge_last_sample(item->knowledge);
-        bool old =
-            vpa_time_is_unset(last) || vpa_time_sub(now, last) >= vpa_method_memory(l->method);
+        bool old = vpa_knowledge_is_empty(item->knowledge) ||
+                   vpa_time_sub(now, last) >= vpa_method_memory(l->method);
 
         vpa_knowledge_age(item->knowledge, now);
         if (old && !vpa_autoscaler_has_pod_with(v, item->container)) {

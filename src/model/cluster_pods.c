@@ -601,6 +601,7 @@ struct vpa_lookups vpa_cluster_take_lookups(struct vpa_cluster *c)
     struct vpa_lookups lookups = c->oom_lookups;
     struct vpa_hashed *object;
 
+    vpa_cluster_settle(c);
     for (size_t i = 0; (object = vpa_pointer_set_next(&c->pods, &i));) {
         const struct vpa_tracked_pod *pod = (const struct vpa_tracked_pod *)object;
         for (size_t n = 0; n < pod->container_count; n++) {

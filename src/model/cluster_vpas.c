@@ -193,7 +193,8 @@ static void set_linked(struct vpa_cluster *c, struct vpa_autoscaler *v)
 }
 
 /* VPAs usually come in numbers; each would have to look at all groups. Going over the groups once,
- * each asking the index, costs the same for one VPA as for ten thousand. */
+ * each asking the index, costs the same for one VPA as for ten thousand. Which pods the memory
+ * saver tracks depends on it too, so whoever asks for a tracked pod settles first. */
 void vpa_cluster_settle(struct vpa_cluster *c)
 {
     struct vpa_hashed *object;
@@ -225,8 +226,7 @@ static void copy_selector(struct vpa_autoscaler *v, const struct vpa_selector *s
     v->selector = vpa_selector_copy(&v->arena, selector);
 }
 
-/* Loaded histories stay (decision U2). The memory saver links at once: which pods are tracked
- * depends on it. */
+/* Loaded histories stay (decision U2). */
 static void set_selector(struct vpa_cluster *c, struct vpa_autoscaler *v,
                          const struct vpa_selector *selector, vpa_time now)
 {
@@ -240,8 +240,6 @@ static void set_selector(struct vpa_cluster *c, struct vpa_autoscaler *v,
     c->unlinked_count += !v->unlinked;
     v->unlinked = true;
     c->unlinked_since = now;
-    if (c->memory_saver)
-        vpa_cluster_settle(c);
 }
 
 void vpa_autoscaler_apply(const struct vpa_autoscaler *v, struct vpa_member *member)

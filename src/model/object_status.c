@@ -111,16 +111,16 @@ static void set_waiting(const struct vpa_object_status_facts *facts, struct vpa_
 void vpa_object_status_build(const struct vpa_object_status_facts *facts, struct vpa_arena *arena,
                              struct vpa_object_status *out)
 {
-    const struct vpa_object *object = facts->object;
+    const struct vpa_object *stored = facts->newest ? facts->newest : facts->object;
     bool provided = facts->recommendation->container_count > 0;
 
     *out = (struct vpa_object_status){
         .recommendation = *facts->recommendation,
-        .conditions = vpa_arena_alloc(arena, (object->condition_count + ADDED_MAX) *
+        .conditions = vpa_arena_alloc(arena, (stored->condition_count + ADDED_MAX) *
                                                  sizeof(*out->conditions)),
-        .observed_generation = {true, object->meta.generation},
+        .observed_generation = {true, facts->object->meta.generation},
     };
-    adopt_stored(arena, out, object);
+    adopt_stored(arena, out, stored);
     remove_condition(out, VPA_CONDITION_DEPRECATED);
     if (facts->unsupported)
         set_condition(out, VPA_CONDITION_UNSUPPORTED, true, "", facts->unsupported, facts->now);

@@ -81,12 +81,12 @@ static void serve_watch(struct bed *bed, const char *path, struct vpa_memory_rep
         vpa_memory_reply_stream(reply, 200, NULL, NULL);
 }
 
-/* All go at once, as with their namespace. */
-static void remove_vpas(struct bed *bed)
+/* All go at once, as with their namespace, or come at once, to pods that are there. */
+static void list_vpas(struct bed *bed, bool none)
 {
     static const char expired[] = "{\"type\":\"ERROR\",\"object\":{\"code\":410}}\n";
 
-    bed->without_vpas = true;
+    bed->without_vpas = none;
     vpa_memory_stream_push(bed->vpas, expired, strlen(expired));
 }
 
@@ -245,15 +245,17 @@ static const char *no_env(void *ctx, const char *name)
 }
 
 /* The last pass is the one before. */
-static void count_removal(struct bed *bed, struct recommender *r, struct count *count)
+static void count_removal_and_return(struct bed *bed, struct recommender *r, struct count *count)
 {
     uint64_t last = count->last;
 
-    remove_vpas(bed);
-    count_start(count);
-    vpa_loop_pump(bed->loop, VPA_MINUTE);
-    recommender_pass(r);
-    count_stop(count);
+    for (int i = 0; i < 2; i++) {
+        list_vpas(bed, i == 0);
+        count_start(count);
+        vpa_loop_pump(bed->loop, VPA_MINUTE);
+        recommender_pass(r);
+        count_stop(count);
+    }
     count->last = last;
 }
 
@@ -268,6 +270,7 @@ static void run_recommender(const struct world *world, struct count *count)
 
     bed_start(&bed, world);
     vpa_flags_preset(&flags);
+    config.memory_saver = world->memory_saver;
     if (recommender_config_check(&config, no_env, NULL, &arena, &status, &err) < 0)
         fail("recommender", &err);
     struct recommender *r = recommender_new(&(struct recommender_options){.loop = bed.loop,
@@ -285,7 +288,7 @@ static void run_recommender(const struct world *world, struct count *count)
         recommender_pass(r);
         count_stop(count);
     }
-    count_removal(&bed, r, count);
+    count_removal_and_return(&bed, r, count);
     recommender_free(r);
     bed_stop(&bed);
 }

@@ -386,6 +386,15 @@ static void many_label_sets(struct shape *s, size_t n)
     s->own_labels = true;
 }
 
+/* Each VPA with a selector that is new where there are many label sets. */
+static void vpas_and_label_sets(struct shape *s, size_t n)
+{
+    many_label_sets(s, n);
+    s->vpas = n;
+    s->own_selectors = true;
+    s->memory_saver = true;
+}
+
 /* Of containers that no other pod has. */
 static void many_own_names(struct shape *s, size_t n)
 {
@@ -454,6 +463,7 @@ static const struct {
     {"links", true, links},
     {"pods", true, many_pods},
     {"label-sets", true, many_label_sets},
+    {"vpas-and-label-sets", true, vpas_and_label_sets},
     {"pods-of-own-names", true, many_own_names},
 };
 

@@ -22,26 +22,28 @@ struct shape {
     size_t pods;
     size_t limit_ranges;
     size_t checkpoints, states;
-    bool own_labels;   /* each pod has a label of its own */
-    bool own_names;    /* each pod has containers of its own */
-    bool other_names;  /* the checkpoints are all of one container */
-    bool own_targets;  /* each VPA has a ReplicaSet of its own */
-    bool selecting;    /* VPAs select pods themselves */
-    bool elsewhere;    /* all VPAs but the first are in another namespace, with targets there; the
+    bool own_labels;    /* each pod has a label of its own */
+    bool own_names;     /* each pod has containers of its own */
+    bool other_names;   /* the checkpoints are all of one container */
+    bool own_targets;   /* each VPA has a ReplicaSet of its own */
+    bool own_selectors; /* the ReplicaSet of each VPA selects the label of one pod */
+    bool selecting;     /* VPAs select pods themselves */
+    bool elsewhere;     /* all VPAs but the first are in another namespace, with targets there; the
                         * first selects pods, of which nobody knows whose they are */
-    char *policies;    /* of the VPA */
-    char *spec;        /* members of the VPA's spec */
-    char *selector;    /* members of spec.selector, instead of the target */
-    char *recommended; /* containers */
-    char *conditions;  /* of the VPA */
-    char *vpa_meta;    /* members */
-    char *labels;      /* of the pods */
-    char *annotations; /* of the pods */
-    char *owners;      /* of the pods, before the ReplicaSet */
-    char *containers;  /* of the pods */
-    char *used;        /* containers in the metrics */
-    char *init;        /* containers */
-    char *statuses;    /* of the pods' containers */
+    bool memory_saver;  /* the recommender's flag */
+    char *policies;     /* of the VPA */
+    char *spec;         /* members of the VPA's spec */
+    char *selector;     /* members of spec.selector, instead of the target */
+    char *recommended;  /* containers */
+    char *conditions;   /* of the VPA */
+    char *vpa_meta;     /* members */
+    char *labels;       /* of the pods */
+    char *annotations;  /* of the pods */
+    char *owners;       /* of the pods, before the ReplicaSet */
+    char *containers;   /* of the pods */
+    char *used;         /* containers in the metrics */
+    char *init;         /* containers */
+    char *statuses;     /* of the pods' containers */
     char *pod_conditions;
     char *limits; /* items of each LimitRange */
 };

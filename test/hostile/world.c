@@ -49,7 +49,7 @@ static void put_vpa(struct world *w, const struct shape *s, size_t i, struct vpa
         : selecting ? vpa_xprintf("'selector':{'matchLabels':{'app':'w'}}")
                     : vpa_xprintf("'targetRef':{'apiVersion':'apps/v1','kind':'ReplicaSet',"
                                   "'name':'rs%zu'}",
-                                  s->own_targets || away ? i : 0);
+                                  s->own_targets || s->own_selectors || away ? i : 0);
 
     vpa_buf_printf(out,
                    "{'metadata':{%s'name':'v%zu','namespace':'%s','uid':'u%zu','creationTimestamp':"
@@ -98,12 +98,14 @@ static void put_usage(const struct shape *s, size_t i, struct vpa_buf *out)
                    i, or_default(s->used, "{'name':'c0','usage':{'cpu':'100m','memory':'100Mi'}}"));
 }
 
-static void put_replica_set(size_t i, size_t pods, struct vpa_buf *out)
+static void put_replica_set(const struct shape *s, size_t i, struct vpa_buf *out)
 {
+    vpa_auto_free char *own = s->own_selectors ? vpa_xprintf("'own':'o%zu',", i) : vpa_xstrdup("");
+
     vpa_buf_printf(out,
                    "%s{'metadata':{'name':'rs%zu','namespace':'n'},'spec':{'replicas':%zu,"
-                   "'selector':{'matchLabels':{'app':'w'}}}}",
-                   i ? "," : "", i, pods);
+                   "'selector':{'matchLabels':{%s'app':'w'}}}}",
+                   i ? "," : "", i, s->pods, own);
 }
 
 static void put_limit_range(struct world *w, const struct shape *s, size_t i, struct vpa_buf *out)
@@ -179,8 +181,10 @@ static void build(struct world *w, const struct shape *s)
         put_pod(w, s, i, &w->pods);
         put_usage(s, i, &w->usage);
     }
-    for (size_t i = 0; i < (s->own_targets ? s->vpas : !s->elsewhere); i++)
-        put_replica_set(i, s->pods, &w->replica_sets);
+    bool own_sets = s->own_targets || s->own_selectors;
+
+    for (size_t i = 0; i < (own_sets ? s->vpas : !s->elsewhere); i++)
+        put_replica_set(s, i, &w->replica_sets);
     for (size_t i = 0; i < s->limit_ranges; i++)
         put_limit_range(w, s, i, &w->limit_ranges);
     for (size_t i = 0; i < s->checkpoints; i++)
@@ -204,6 +208,7 @@ bool world_build(struct world *world, const char *field, size_t n)
     for (struct vpa_buf *const *b = buffers_of(world, all); *b; b++)
         vpa_buf_init(*b, TEXT_MAX);
     build(world, &shape);
+    world->memory_saver = shape.memory_saver;
     for (struct vpa_buf *const *b = buffers_of(world, all); *b; b++)
         to_json(*b);
     shape_release(&shape);

@@ -22,8 +22,9 @@ struct world {
     struct vpa_buf usage;
     struct vpa_buf vpa; /* the first of each list alone, for reviews */
     struct vpa_buf pod;
-    size_t largest; /* bytes of the largest object */
-    size_t copies;  /* stored objects of that size, about */
+    size_t largest;    /* bytes of the largest object */
+    size_t copies;     /* stored objects of that size, about */
+    bool memory_saver; /* the recommender's flag */
 };
 
 /* False for an unknown field. n: how long. The world is released by world_release. */

@@ -434,6 +434,38 @@ START_TEST(a_gone_container_is_forgotten_after_a_week)
 }
 END_TEST
 
+static const struct {
+    const char *algorithm, *key, *text;
+} eight_days[] = {
+    {"autopilot", NULL, NULL},    {"autopilot", "max-span", "1h"}, {"autopilot", "max-span", "30d"},
+    {"autopilot-ml", NULL, NULL}, {"plumb", NULL, NULL},
+};
+
+/* A job that comes seldom finds what was learned of it, whatever else its parameters say. */
+START_TEST(a_gone_container_is_forgotten_after_eight_days)
+{
+    struct vpa_autoscaler *v = put("web");
+    struct vpa_known *known;
+    struct vpa_method *m =
+        make_method(eight_days[_i].algorithm, eight_days[_i].key, eight_days[_i].text);
+
+    vpa_autoscaler_set_method(v, m, NULL, now);
+    put_pod("web-1");
+    live("web-1", 150, 150 * MI);
+    vpa_cluster_remove_pod(cluster, "ns", "web-1");
+    now += 8 * 24 * VPA_HOUR - VPA_HOUR;
+    vpa_cluster_collect_garbage(cluster, now, NULL, NULL);
+    ck_assert_int_gt(target(v, VPA_KIND_CPU), 0);
+    ck_assert_int_ge(target(v, VPA_KIND_MEMORY), 100 * MI);
+    for (int i = 0; i < 2; i++) {
+        now += 2 * VPA_HOUR;
+        vpa_cluster_collect_garbage(cluster, now, NULL, NULL);
+    }
+    ck_assert_uint_eq(vpa_autoscaler_knowledge(v, &arena, &known), 0);
+    vpa_method_unref(m);
+}
+END_TEST
+
 /* A container that has a pod is kept, however old its samples are. */
 START_TEST(a_container_without_samples_is_kept_while_a_pod_has_it)
 {
@@ -680,6 +712,8 @@ int main(void)
     tcase_add_test(tc, gone_containers_are_forgotten);
     tcase_add_test(tc, one_sample_that_both_know_counts_once);
     tcase_add_test(tc, of_as_many_samples_those_of_this_process_stay);
+    tcase_add_loop_test(tc, a_gone_container_is_forgotten_after_eight_days, 0,
+                        (int)VPA_COUNT(eight_days));
     tcase_add_loop_test(tc, a_gone_container_is_forgotten_after_a_week, 0, 2);
     tcase_add_test(tc, a_container_without_samples_is_kept_while_a_pod_has_it);
     tcase_add_test(tc, all_former_algorithms_go);

@@ -40,6 +40,28 @@ START_TEST(unmatched_pods_wait)
 }
 END_TEST
 
+/* What a new VPA matches is looked for when somebody asks, once for all that are new. */
+START_TEST(a_pod_that_waited_takes_a_sample_at_once)
+{
+    put_pod("a", "{\"app\":\"web\"}");
+    put_pod("b", "{\"app\":\"other\"}");
+    put_vpa("v", "app=web");
+    put_vpa("w", "app=other");
+    ck_assert_uint_eq(vpa_cluster_pod_count(c), 0);
+    ck_assert_int_eq(sample("a", VPA_KIND_CPU, now, 1), 0);
+    ck_assert_uint_eq(vpa_cluster_pod_count(c), 2);
+}
+END_TEST
+
+START_TEST(lookups_count_pods_that_have_waited)
+{
+    put_pod("a", "{\"app\":\"web\"}");
+    ck_assert_uint_eq(vpa_cluster_take_lookups(c).from_spec, 0);
+    put_vpa("v", "app=web");
+    ck_assert_uint_eq(vpa_cluster_take_lookups(c).from_spec, 1);
+}
+END_TEST
+
 START_TEST(waiting_pods_are_deleted_too)
 {
     put_vpa("v", "app=web");
@@ -461,6 +483,8 @@ int main(void)
     tcase_add_test(saver, a_pod_that_was_made_anew_has_its_own_containers);
     tcase_add_test(saver, a_waiting_pod_that_was_made_anew_has_its_own_containers);
     tcase_add_test(saver, unmatched_pods_wait);
+    tcase_add_test(saver, a_pod_that_waited_takes_a_sample_at_once);
+    tcase_add_test(saver, lookups_count_pods_that_have_waited);
     tcase_add_test(saver, waiting_pods_are_deleted_too);
     tcase_add_test(saver, waiting_pods_remember_their_status);
     tcase_add_test(saver, waiting_pods_hand_over_everything);

@@ -127,6 +127,32 @@ START_TEST(status_is_built)
 }
 END_TEST
 
+/* What others have written since the object was evaluated; what it was evaluated for is its own. */
+START_TEST(conditions_are_those_of_the_newest_version)
+{
+    struct vpa_recommendation rec = recommendation("1");
+    struct vpa_object newest = *object_with(
+        "{\"conditions\":[{\"type\":\"Zebra\",\"status\":\"True\",\"lastTransitionTime\":\"" T0
+        "\"}," PROVIDED(T0) "]}");
+    struct vpa_object_status_facts facts = {
+        .object = object_with("{}"),
+        .newest = &newest,
+        .pods_matched = true,
+        .recommendation = &rec,
+        .now = at(T1),
+    };
+    struct vpa_object_status status;
+
+    newest.meta.generation = facts.object->meta.generation + 1;
+    vpa_object_status_build(&facts, &arena, &status);
+    ck_assert_uint_eq(status.condition_count, 2);
+    ck_assert_str_eq(status.conditions[0].type, "RecommendationProvided");
+    ck_assert(status.conditions[0].last_transition == at(T0));
+    ck_assert_str_eq(status.conditions[1].type, "Zebra");
+    ck_assert_int_eq(status.observed_generation.value, facts.object->meta.generation);
+}
+END_TEST
+
 /* Pods, and nothing recommended since: no samples, too many of them unsupported, a policy Off. */
 #define NONE_SINCE(at)                                                                             \
     "{\"type\":\"RecommendationProvided\",\"status\":\"False\",\"lastTransitionTime\":\"" at "\"}"
@@ -338,6 +364,7 @@ int main(void)
     TCase *tc = tcase_create("object_status");
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, status_is_built, 0, VPA_COUNT(statuses));
+    tcase_add_test(tc, conditions_are_those_of_the_newest_version);
     tcase_add_loop_test(tc, waiting_for_samples_is_said_after_a_while, 0, VPA_COUNT(waits));
     tcase_add_test(tc, equal_by_value);
     tcase_add_loop_test(tc, unequal_by_value, 0, VPA_COUNT(unequal));

@@ -184,6 +184,49 @@ START_TEST(a_new_list_takes_the_place_of_the_old)
 }
 END_TEST
 
+static void take(struct checkpoint_names *listed)
+{
+    checkpoint_names_take_objects(&names, listed);
+    checkpoint_names_release(listed);
+}
+
+/* Its object could not be created yet, or is one of a pair whose name has a hash. */
+START_TEST(a_name_that_was_decided_on_stays_taken)
+{
+    vpa_auto_free char *hashed = hashed_name();
+    struct checkpoint_names listed = {0};
+
+    expect_name("a", "b-c", "a-b-c");
+    if (_i == 1)
+        checkpoint_names_found(&listed, "n", "a-b-c", "a", "b-c", false);
+    take(&listed);
+    expect_name("a-b", "c", hashed);
+    take(&listed);
+    expect_name("a", "b-c", "a-b-c");
+    expect_name("a-b", "c", hashed);
+    ck_assert_uint_eq(names.object_count, 2);
+}
+END_TEST
+
+/* Somebody has put it there under the name that was only decided on: what is stored counts. */
+START_TEST(an_object_that_a_list_brought_belongs_to_its_owner)
+{
+    vpa_auto_free char *hashed = hashed_name();
+    struct checkpoint_names listed = {0};
+
+    expect_name("a-b", "c", "a-b-c");
+    checkpoint_names_entry(&names, "n", "a-b", "c")->written = true;
+    checkpoint_names_found(&listed, "n", "a-b-c", "a", "b-c", true);
+    take(&listed);
+    ck_assert(!checkpoint_names_entry(&names, "n", "a-b", "c")->written);
+    expect_name("a-b", "c", hashed);
+    expect_name("a", "b-c", "a-b-c");
+    checkpoint_names_found(&listed, "n", hashed, "somebody", "else", false);
+    take(&listed);
+    expect_name("a-b", "c", hashed); /* there is no third name */
+}
+END_TEST
+
 /* The table grows, and each object is found in it. */
 START_TEST(many_objects_are_known)
 {
@@ -220,6 +263,8 @@ int main(void)
     tcase_add_test(tc, copies_take_no_name);
     tcase_add_test(tc, copies_of_long_names_have_names);
     tcase_add_test(tc, a_new_list_takes_the_place_of_the_old);
+    tcase_add_loop_test(tc, a_name_that_was_decided_on_stays_taken, 0, 2);
+    tcase_add_test(tc, an_object_that_a_list_brought_belongs_to_its_owner);
     tcase_add_test(tc, many_objects_are_known);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "suite.h"
+#include "captured_log.h"
 #include "../../recommender/config.h"
 #include "../../recommender/recommender.h"
 #include "../../recommender/publish.h"
@@ -196,9 +197,45 @@ static const struct {
      {"--confidence-interval-memory=0"},
      "--confidence-interval-memory must be positive.",
      1},
+    {"no_external_metric",
+     {"--use-external-metrics"},
+     "--use-external-metrics needs --external-metrics-cpu-metric, "
+     "--external-metrics-memory-metric, "
+     "or both.",
+     1},
     {"underscores", {"--recommender_interval=5s"}, NULL, 0},
     {"percentiles_are_taken_as_given", {"--target-cpu-percentile=7"}, NULL, 0},
 };
+
+static const struct {
+    const char *arguments[4];
+    const char *told; /* NULL: nothing is said */
+} external[] = {
+    {{"--use-external-metrics", "--external-metrics-cpu-metric=c"},
+     "resource=\"memory\" flag=\"--external-metrics-memory-metric\""},
+    {{"--use-external-metrics", "--external-metrics-memory-metric=m"},
+     "resource=\"cpu\" flag=\"--external-metrics-cpu-metric\""},
+    {{"--use-external-metrics", "--external-metrics-cpu-metric=c",
+      "--external-metrics-memory-metric=m"},
+     NULL},
+    {{"--external-metrics-cpu-metric=c"}, NULL},
+};
+
+START_TEST(a_resource_that_is_not_read_is_told)
+{
+    struct vpa_error err = {0};
+    int status = 0;
+
+    ck_assert_int_eq(parse(external[_i].arguments, &err), VPA_FLAGS_RUN);
+    capture_log(0);
+    ck_assert_int_eq(recommender_config_check(&config, no_env, NULL, &arena, &status, &err), 0);
+    const char *text = logged_text();
+    if (external[_i].told)
+        ck_assert_ptr_nonnull(strstr(text, external[_i].told));
+    else
+        ck_assert_str_eq(text, "");
+}
+END_TEST
 
 START_TEST(checks_settings)
 {
@@ -351,6 +388,7 @@ int main(void)
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_loop_test(tcase, has_upstreams_default, 0, (int)VPA_COUNT(defaults));
+    tcase_add_loop_test(tcase, a_resource_that_is_not_read_is_told, 0, (int)VPA_COUNT(external));
     tcase_add_loop_test(tcase, checks_settings, 0, (int)VPA_COUNT(checks));
     tcase_add_test(tcase, trims_the_token_file);
     tcase_add_test(tcase, reads_the_environment);

@@ -257,6 +257,51 @@ START_TEST(a_vpa_that_became_another_one_gets_no_status_of_the_old_one)
 }
 END_TEST
 
+/* ---- what others write into the status meanwhile ---- */
+
+#define WITH_CONDITIONS(conditions)                                                                \
+    APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\","          \
+          "\"metadata\":{\"name\":\"web\",\"namespace\":\"shop\"},\"status\":{\"conditions\":"     \
+          "[" conditions "]}}")
+#define ZEBRA                                                                                      \
+    "{\"type\":\"Zebra\",\"status\":\"True\",\"lastTransitionTime\":\"2026-01-15T12:00:00Z\"}"
+
+static const struct {
+    const char *before, *meanwhile;
+    bool there;
+} strangers[] = {
+    {WITH_CONDITIONS(""), WITH_CONDITIONS(ZEBRA), true},
+    {WITH_CONDITIONS(ZEBRA), WITH_CONDITIONS(""), false},
+    {WITH_CONDITIONS(ZEBRA), NULL, true},
+};
+static size_t stranger;
+
+static bool write_condition(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    (void)r;
+    if (strstr(q->path, "/apis/metrics.k8s.io/") && hook_calls++ == 0 &&
+        strangers[stranger].meanwhile)
+        change(strangers[stranger].meanwhile);
+    return false;
+}
+
+START_TEST(conditions_of_others_stay_as_they_are_by_now)
+{
+    bool found = false;
+
+    stranger = (size_t)_i;
+    change(strangers[_i].before);
+    start(NULL);
+    hook = write_condition;
+    pass(USAGE("100m", "100Mi"));
+    ck_assert_uint_gt(count_writes("PATCH", "/web/status"), 0);
+    vpa_json_foreach (condition,
+                      vpa_json_at(stored("VerticalPodAutoscaler", "web"), "status.conditions"))
+        found = found || strcmp(fake_text_at(condition, "type"), "Zebra") == 0;
+    ck_assert_int_eq(found, strangers[_i].there);
+}
+END_TEST
+
 #define POD_OF(name, labels, status)                                                               \
     APPLY("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name                 \
           "\",\"namespace\":\"shop\",\"uid\":\"u\",\"labels\":{" labels                            \
@@ -693,6 +738,8 @@ int main(void)
     tcase_add_test(tcase, labels_of_a_moment_match_nothing);
     tcase_add_loop_test(tcase, a_vpa_that_became_another_one_gets_no_status_of_the_old_one, 0,
                         VPA_COUNT(turns));
+    tcase_add_loop_test(tcase, conditions_of_others_stay_as_they_are_by_now, 0,
+                        VPA_COUNT(strangers));
     tcase_add_loop_test(tcase, a_kill_between_two_passes_counts_once, 0, 2);
     tcase_add_test(tcase, evictions_are_watched_and_never_listed);
     tcase_add_test(tcase, an_eviction_for_memory_counts_once);

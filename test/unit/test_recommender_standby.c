@@ -204,6 +204,131 @@ START_TEST(the_first_sample_of_a_new_vpa_is_not_lost)
 }
 END_TEST
 
+/* ---- a standby that gets no usage ---- */
+
+static bool refuse_usage(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (!strstr(q->path, "/apis/metrics.k8s.io/"))
+        return watch_lease(q, r);
+    vpa_memory_reply_status(r, 503, "ServiceUnavailable", "no backend");
+    return true;
+}
+
+/* One minute later; only the standby gets none. */
+static void pass_without_usage(int minute)
+{
+    struct recommender *standby = VPA_STEAL(second);
+
+    both_pass(minute);
+    second = standby;
+    hook = refuse_usage;
+    recommender_pass(second);
+    hook = watch_lease;
+}
+
+/* `missed` passes after three that both made, and then `seen`. */
+static void miss_usage(int missed, int seen)
+{
+    int minute = 0;
+
+    start_leader(NULL);
+    start_second();
+    while (minute < 3)
+        both_pass(minute++);
+    while (minute < 3 + missed)
+        pass_without_usage(minute++);
+    while (minute < 3 + missed + seen)
+        both_pass(minute++);
+}
+
+/* The leader is killed; samples after the next pass. */
+static int64_t samples_after_takeover(void)
+{
+    recommender_free(VPA_STEAL(recommender));
+    second_stands_by = false;
+    both_pass(5);
+    return samples_of("web-app");
+}
+
+START_TEST(a_standby_without_usage_is_not_in_step)
+{
+    miss_usage(0, 0);
+    vpa_auto_free char *renewed = vpa_xstrdup(lease_member("renewTime"));
+
+    for (int i = 3; i < 8; i++) {
+        pass_without_usage(i);
+        ck_assert_str_eq(lease_member("renewTime"), renewed);
+    }
+    ck_assert_int_eq(samples_after_takeover(), 9);
+    both_pass(6);
+    ck_assert_int_eq(samples_of("web-app"), 10); /* loaded once */
+}
+END_TEST
+
+/* The leader stores by turns for as long as it takes the standby for one in step: what the standby
+ * knows then is newer than what is stored, but for the samples of these passes. */
+static const struct {
+    int missed, counted;
+} short_outages[] = {{1, 4}, {2, 4}, {3, 7}};
+
+START_TEST(what_was_stored_by_turns_is_not_loaded_again)
+{
+    miss_usage(short_outages[_i].missed, 0);
+    ck_assert_int_eq(samples_after_takeover(), short_outages[_i].counted);
+}
+END_TEST
+
+/* It claims the Lease, waits for the leader, and loads before it says so. */
+START_TEST(a_standby_that_has_usage_again_loads_what_it_has_missed)
+{
+    miss_usage(1, 1);
+    ck_assert_str_eq(lease_member("renewTime"), "");
+    both_pass(5);
+    ck_assert_str_eq(lease_member("renewTime"), "");
+    both_pass(6);
+    ck_assert_str_ne(lease_member("renewTime"), "");
+    ck_assert_int_eq(samples_after_takeover(), 8);
+}
+END_TEST
+
+/* Usage that comes and goes: each time it waits anew. */
+START_TEST(usage_that_fails_again_begins_the_wait_anew)
+{
+    miss_usage(1, 2);
+    pass_without_usage(6);
+    both_pass(7);
+    both_pass(8);
+    ck_assert_str_eq(lease_member("renewTime"), "");
+    both_pass(9);
+    ck_assert_str_ne(lease_member("renewTime"), "");
+}
+END_TEST
+
+static bool lists_broken;
+
+static bool refuse_lists(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (!lists_broken || strcmp(q->method, "GET") != 0 ||
+        !strstr(q->path, "/verticalpodautoscalercheck"))
+        return watch_lease(q, r);
+    vpa_memory_reply_status(r, 400, "BadRequest", "not now");
+    return true;
+}
+
+START_TEST(checkpoints_that_cannot_be_loaded_are_waited_for)
+{
+    miss_usage(1, 2);
+    hook = refuse_lists;
+    lists_broken = true;
+    both_pass(6);
+    ck_assert_str_eq(lease_member("renewTime"), "");
+    lists_broken = false;
+    both_pass(7);
+    ck_assert_str_ne(lease_member("renewTime"), "");
+    ck_assert_int_eq(samples_after_takeover(), 9);
+}
+END_TEST
+
 /* ---- a pass of the leader while the standby loads ---- */
 
 static struct vpa_timer *leader_tick;
@@ -527,6 +652,12 @@ int main(void)
     tcase_add_test(tcase, after_a_takeover_all_is_as_if_nothing_had_happened);
     tcase_add_test(tcase, the_first_sample_of_a_new_vpa_counts_once);
     tcase_add_test(tcase, the_first_sample_of_a_new_vpa_is_not_lost);
+    tcase_add_test(tcase, a_standby_without_usage_is_not_in_step);
+    tcase_add_loop_test(tcase, what_was_stored_by_turns_is_not_loaded_again, 0,
+                        (int)VPA_COUNT(short_outages));
+    tcase_add_test(tcase, a_standby_that_has_usage_again_loads_what_it_has_missed);
+    tcase_add_test(tcase, usage_that_fails_again_begins_the_wait_anew);
+    tcase_add_test(tcase, checkpoints_that_cannot_be_loaded_are_waited_for);
     tcase_add_test(tcase, what_is_counted_while_a_standby_loads_is_not_lost);
     tcase_add_test(tcase, a_standby_that_waits_to_load_leads_at_once);
     tcase_add_test(tcase, a_standby_waits_no_longer_than_checkpoints_are_written);

@@ -89,7 +89,7 @@ START_TEST(a_renewal_keeps_the_time_of_the_claim)
     store(LEASE_OF("me", ACQUIRED));
     if (gone)
         store("");
-    standby_renew(standby);
+    standby_end_pass(standby, true);
     expect_write(gone);
     ck_assert_str_eq(lease_member("holderIdentity"), "me");
     ck_assert_str_eq(lease_member("acquireTime"), gone ? NOW : "2026-01-15T11:00:00.000000Z");
@@ -103,14 +103,14 @@ START_TEST(who_was_displaced_waits_for_the_newer_one)
     for (unsigned i = 0; i < STANDBY_PATIENCE + 2; i++) {
         store(vpa_arena_printf(
             &arena, LEASE_OF("other", ",\"renewTime\":\"2026-01-15T11:%02u:00.000000Z\""), i));
-        standby_renew(standby);
+        standby_end_pass(standby, true);
     }
     ck_assert_uint_eq(lease_requests, STANDBY_PATIENCE + 2);
     store(LEASE_OF("other", ACQUIRED)); /* a third one, which never gets further */
     for (unsigned i = 1; i < STANDBY_PATIENCE; i++)
-        standby_renew(standby);
+        standby_end_pass(standby, true);
     ck_assert_uint_eq(lease_writes, 0);
-    standby_renew(standby);
+    standby_end_pass(standby, true);
     ck_assert_str_eq(lease_member("holderIdentity"), "me");
     ck_assert_str_eq(lease_member("renewTime"), NOW);
 }
@@ -124,11 +124,11 @@ START_TEST(who_leads_gives_the_lease_to_the_standby)
 
     ck_assert(!standby_claim(standby));
     ck_assert(!standby_claim(leader));
-    standby_renew(standby);
+    standby_end_pass(standby, true);
     ck_assert_str_eq(lease_member("holderIdentity"), "leader");
     ck_assert(!standby_is_in_step(leader));
     ck_assert_str_eq(lease_member("holderIdentity"), "");
-    standby_renew(standby);
+    standby_end_pass(standby, true);
     ck_assert_str_eq(lease_member("holderIdentity"), "me");
     ck_assert(!standby_is_in_step(leader));
     ck_assert_uint_eq(lease_writes, 4); /* two claims, given up, taken */
@@ -145,13 +145,13 @@ START_TEST(a_refusal_lasts_longer_than_an_error)
     store(LEASE_OF("me", ACQUIRED));
     lease_denied = denied;
     lease_broken = !denied;
-    standby_renew(standby);
+    standby_end_pass(standby, true);
     lease_denied = lease_broken = false;
     for (unsigned i = 0; denied && i < STANDBY_PATIENCE; i++)
-        standby_renew(standby);
+        standby_end_pass(standby, true);
     ck_assert_uint_eq(lease_requests, 1);
     ck_assert_uint_eq(lease_writes, 0);
-    standby_renew(standby);
+    standby_end_pass(standby, true);
     ck_assert_uint_eq(lease_writes, 1);
     ck_assert_str_eq(lease_member("renewTime"), NOW);
 }

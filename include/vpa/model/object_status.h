@@ -2,7 +2,9 @@
  * The status of a VPA: conditions, comparison with the stored one, and the patch body.
  *
  * The conditions are a function of those stored in the object and of what the pass found; nothing
- * is remembered between passes (recommender.md 9.1 and 13 of the specification).
+ * is remembered between passes (recommender.md 9.1 and 13 of the specification). A pass takes its
+ * time, and others write conditions too: the patch replaces all of them, so it goes on with those
+ * of the newest version.
  */
 #ifndef VPA_MODEL_OBJECT_STATUS_H
 #define VPA_MODEL_OBJECT_STATUS_H
@@ -32,7 +34,8 @@ struct vpa_object_status {
 };
 
 struct vpa_object_status_facts {
-    const struct vpa_object *object;
+    const struct vpa_object *object; /* that was evaluated */
+    const struct vpa_object *newest; /* whose conditions are there by now; NULL: the same */
     const char *unsupported;    /* message of ConfigUnsupported; NULL: the configuration is fine */
     const char *conflict;       /* message of TargetConflict; NULL: nobody else wins the pods */
     const char *algorithm;      /* name; NULL: VPA's own, of which the status says nothing */
