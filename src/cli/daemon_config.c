@@ -20,18 +20,31 @@ static void add_word(struct cli *cli, struct words *words, const char *text, siz
 }
 
 struct daemon {
-    const char *name;       /* "updater" */
-    const char *deployment; /* "vpa-updater", also in the name of its image */
-    const char *option;     /* "updater-flags" */
+    enum cli_daemon which;
+    const char *name;   /* "updater" */
+    const char *option; /* "updater-flags" */
 };
 
+const char *const cli_daemon_names[CLI_DAEMONS] = {"vpa-recommender", "vpa-updater",
+                                                   "vpa-admission-controller"};
+
+enum cli_daemon cli_daemon_of(const struct vpa_json *container)
+{
+    const char *image = vpa_or_empty(vpa_json_string(vpa_json_find(container, "image")));
+    enum cli_daemon which = CLI_RECOMMENDER;
+
+    while (which < CLI_DAEMONS && !strstr(image, cli_daemon_names[which]))
+        which++;
+    return which;
+}
+
+/* In the daemon's own Deployment, where an image may have any name. */
 static bool is_daemon(const struct daemon *daemon, const struct vpa_json *container)
 {
-    const char *image = vpa_json_string(vpa_json_find(container, "image"));
     const char *name = vpa_json_string(vpa_json_find(container, "name"));
 
-    return (image && strstr(image, daemon->deployment)) || vpa_str_eq(name, daemon->name) ||
-           vpa_str_eq(name, daemon->deployment);
+    return cli_daemon_of(container) == daemon->which || vpa_str_eq(name, daemon->name) ||
+           vpa_str_eq(name, cli_daemon_names[daemon->which]);
 }
 
 /* All of them: a value may be a word of its own, and other words are passed over. */
@@ -56,7 +69,8 @@ static void read_deployment(struct cli *cli, const struct daemon *daemon, struct
     const struct vpa_json *deployment;
     struct vpa_error err;
 
-    if (cli_get(cli, &cli_deployments, "kube-system", daemon->deployment, &deployment, &err) < 0) {
+    if (cli_get(cli, &cli_deployments, "kube-system", cli_daemon_names[daemon->which], &deployment,
+                &err) < 0) {
         cli_note(cli, "the flags of the %s are not known (%s); its defaults are assumed",
                  daemon->name, err.text);
         return;
@@ -70,7 +84,7 @@ static void read_deployment(struct cli *cli, const struct daemon *daemon, struct
 static void begin(struct cli *cli, const struct daemon *daemon, struct words *words)
 {
     words->count = 0;
-    add_word(cli, words, daemon->deployment, strlen(daemon->deployment));
+    add_word(cli, words, daemon->name, strlen(daemon->name));
 }
 
 static void parse(struct cli *cli, const struct daemon *daemon, struct words *words,
@@ -110,8 +124,8 @@ static void read_container(struct cli *cli, const struct daemon *daemon,
     parse(cli, daemon, &words, flags);
 }
 
-static const struct daemon updater = {"updater", "vpa-updater", "updater-flags"};
-static const struct daemon recommender = {"recommender", "vpa-recommender", "recommender-flags"};
+static const struct daemon updater = {CLI_UPDATER, "updater", "updater-flags"};
+static const struct daemon recommender = {CLI_RECOMMENDER, "recommender", "recommender-flags"};
 
 void cli_updater_config(struct cli *cli, struct updater_config *out)
 {

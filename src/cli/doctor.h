@@ -6,6 +6,7 @@
 #define CLI_DOCTOR_H
 
 #include "cli.h"
+#include "daemon_config.h"
 #include "vpa/json/json.h"
 
 enum doctor_level { DOCTOR_ERROR, DOCTOR_WARNING, DOCTOR_OK };
@@ -16,22 +17,15 @@ struct doctor_finding {
     const char *text;    /* what is wrong, or how it was found in order */
     const char *advice;  /* what to do; "" when it is in order */
 };
-enum doctor_daemon {
-    DOCTOR_RECOMMENDER,
-    DOCTOR_UPDATER,
-    DOCTOR_ADMISSION_CONTROLLER,
-    DOCTOR_DAEMONS
-};
 struct doctor_lease {
     const char *ns, *name; /* name NULL: not known */
 };
 /* What the Deployments call things; until one is seen, the names of the manifests count. */
 struct doctor_names {
-    const char *accounts[DOCTOR_DAEMONS]; /* NULL: not known */
-    bool seen[DOCTOR_DAEMONS];
-    struct doctor_lease
-        leader[DOCTOR_DAEMONS]; /* of one that was seen, name NULL: it elects none */
-    struct doctor_lease status; /* which the updater reads */
+    const char *accounts[CLI_DAEMONS]; /* NULL: not known */
+    bool seen[CLI_DAEMONS];
+    struct doctor_lease leader[CLI_DAEMONS]; /* of one that was seen, name NULL: it elects none */
+    struct doctor_lease status;              /* which the updater reads */
 };
 struct doctor {
     struct cli *cli;

@@ -3,7 +3,6 @@
  */
 #include <string.h>
 
-#include "daemon_config.h"
 #include "doctor.h"
 #include "lists.h"
 #include "vpa/base/str.h"
@@ -63,24 +62,12 @@ struct daemons {
     struct doctor *d;
     const char *first_tag, *first_name; /* of the images, to compare */
 };
-static const char *const daemon_names[] = {"vpa-recommender", "vpa-updater",
-                                           "vpa-admission-controller"};
 
 static const char *tag_of(const char *image)
 {
     const char *colon = strrchr(image, ':');
 
     return colon && !strchr(colon, '/') ? colon + 1 : "latest";
-}
-
-/* VPA_COUNT(daemon_names) for an image that is not one of ours. */
-static size_t which_daemon(const char *image)
-{
-    size_t i = 0;
-
-    while (i < VPA_COUNT(daemon_names) && !strstr(image, daemon_names[i]))
-        i++;
-    return i;
 }
 
 static void check_ready(struct daemons *s, const struct vpa_json *deployment, const char *subject)
@@ -126,21 +113,21 @@ static struct doctor_lease leader_lease(const struct vpa_leader_flags *leader)
 
 /* How this installation calls what the later checks look at. */
 static void learn_names(struct doctor *d, const struct vpa_json *deployment,
-                        const struct vpa_json *container, size_t which)
+                        const struct vpa_json *container, enum cli_daemon which)
 {
     const char *account =
         vpa_json_string(vpa_json_at(deployment, "spec.template.spec.serviceAccountName"));
 
     d->names.seen[which] = true;
     d->names.accounts[which] = vpa_arena_strdup(&d->cli->arena, account ? account : "default");
-    if (which == DOCTOR_UPDATER) {
+    if (which == CLI_UPDATER) {
         struct updater_config config;
 
         cli_updater_config_of(d->cli, container, &config);
         d->names.leader[which] = leader_lease(&config.leader);
         d->names.status =
             (struct doctor_lease){config.status_lease_namespace, config.status_lease_name};
-    } else if (which == DOCTOR_RECOMMENDER) {
+    } else if (which == CLI_RECOMMENDER) {
         struct recommender_config config;
 
         cli_recommender_config_of(d->cli, container, &config);
@@ -149,7 +136,7 @@ static void learn_names(struct doctor *d, const struct vpa_json *deployment,
 }
 
 static void check_container(struct daemons *s, const struct vpa_json *deployment,
-                            const struct vpa_json *container, size_t which)
+                            const struct vpa_json *container, enum cli_daemon which)
 {
     const char *image = vpa_json_string(vpa_json_find(container, "image"));
     const char *ns = vpa_or_empty(vpa_json_string(vpa_json_at(deployment, "metadata.namespace")));
@@ -160,7 +147,7 @@ static void check_container(struct daemons *s, const struct vpa_json *deployment
         doctor_add(s->d, DOCTOR_ERROR, "second-installation", subject,
                    "remove one of the two, or restrict each to namespaces of its own",
                    "it runs %s beside the installation in %s: two of them undo what the other does",
-                   daemon_names[which], s->d->ns);
+                   cli_daemon_names[which], s->d->ns);
         return;
     }
     learn_names(s->d, deployment, container, which);
@@ -174,11 +161,9 @@ static int on_deployment(void *ctx, const struct vpa_json *object, struct vpa_er
 {
     (void)err;
     vpa_json_foreach (container, vpa_json_at(object, "spec.template.spec.containers")) {
-        const char *image = vpa_or_empty(vpa_json_string(vpa_json_find(container, "image")));
+        enum cli_daemon which = cli_daemon_of(container);
 
-        size_t which = which_daemon(image);
-
-        if (which < VPA_COUNT(daemon_names))
+        if (which < CLI_DAEMONS)
             check_container(ctx, object, container, which);
     }
     return 0;
@@ -193,9 +178,9 @@ void doctor_check_daemons(struct doctor *d)
         cli_note_list(d->cli, &cli_deployments, "", &err);
         return;
     }
-    for (size_t i = 0; i < VPA_COUNT(daemon_names); i++)
+    for (size_t i = 0; i < CLI_DAEMONS; i++)
         if (!d->names.seen[i])
-            doctor_add(d, DOCTOR_ERROR, "daemon", daemon_names[i], "kubectl apply -k deploy/",
+            doctor_add(d, DOCTOR_ERROR, "daemon", cli_daemon_names[i], "kubectl apply -k deploy/",
                        "no Deployment in %s runs it", d->ns);
 }
 
@@ -275,7 +260,7 @@ struct doctor_lease doctor_status_lease(const struct doctor *d)
 }
 
 /* One that leads without a Lease may have left one behind, which says nothing. */
-static void check_leader(struct doctor *d, enum doctor_daemon daemon, const char *usual,
+static void check_leader(struct doctor *d, enum cli_daemon daemon, const char *usual,
                          const char *whose, const char *advice)
 {
     const struct doctor_lease at =
@@ -291,9 +276,9 @@ void doctor_check_leases(struct doctor *d)
 
     check_lease(d, &status, "the updater changes nothing without the webhook", true,
                 "look at the log of the admission controller and at webhook findings here");
-    check_leader(d, DOCTOR_RECOMMENDER, "vpa-recommender-lease", "no recommender is at work",
+    check_leader(d, CLI_RECOMMENDER, "vpa-recommender-lease", "no recommender is at work",
                  "look at the logs of the recommender");
-    check_leader(d, DOCTOR_UPDATER, "vpa-updater", "no updater is at work",
+    check_leader(d, CLI_UPDATER, "vpa-updater", "no updater is at work",
                  "look at the logs of the updater");
 }
 

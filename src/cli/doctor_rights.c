@@ -8,44 +8,41 @@
 #include "vpa/json/json_writer.h"
 
 struct right {
-    enum doctor_daemon daemon;
+    enum cli_daemon daemon;
     const char *verb, *group, *resource, *subresource;
     bool of_status_lease; /* of that object alone */
     const char *for_what;
 };
 static const struct right rights[] = {
-    {DOCTOR_RECOMMENDER, "list", "autoscaling.k8s.io", "verticalpodautoscalers", "", false,
+    {CLI_RECOMMENDER, "list", "autoscaling.k8s.io", "verticalpodautoscalers", "", false,
      "it sees no VPA"},
-    {DOCTOR_RECOMMENDER, "patch", "autoscaling.k8s.io", "verticalpodautoscalers", "status", false,
+    {CLI_RECOMMENDER, "patch", "autoscaling.k8s.io", "verticalpodautoscalers", "status", false,
      "it cannot write recommendations"},
-    {DOCTOR_RECOMMENDER, "create", "autoscaling.k8s.io", "verticalpodautoscalercheckpoints", "",
-     false, "it forgets the history with its process"},
-    {DOCTOR_RECOMMENDER, "list", "metrics.k8s.io", "pods", "", false, "it sees no usage"},
-    {DOCTOR_RECOMMENDER, "list", "", "pods", "", false, "it sees no pods"},
-    {DOCTOR_RECOMMENDER, "list", "apps", "replicasets", "", false, "it cannot find controllers"},
-    {DOCTOR_UPDATER, "list", "autoscaling.k8s.io", "verticalpodautoscalers", "", false,
+    {CLI_RECOMMENDER, "create", "autoscaling.k8s.io", "verticalpodautoscalercheckpoints", "", false,
+     "it forgets the history with its process"},
+    {CLI_RECOMMENDER, "list", "metrics.k8s.io", "pods", "", false, "it sees no usage"},
+    {CLI_RECOMMENDER, "list", "", "pods", "", false, "it sees no pods"},
+    {CLI_RECOMMENDER, "list", "apps", "replicasets", "", false, "it cannot find controllers"},
+    {CLI_UPDATER, "list", "autoscaling.k8s.io", "verticalpodautoscalers", "", false,
      "it sees no VPA"},
-    {DOCTOR_UPDATER, "list", "", "pods", "", false, "it sees no pods"},
-    {DOCTOR_UPDATER, "list", "", "limitranges", "", false, "it does nothing without them"},
-    {DOCTOR_UPDATER, "create", "", "pods", "eviction", false, "it cannot evict"},
-    {DOCTOR_UPDATER, "patch", "", "pods", "resize", false, "it cannot resize in place"},
-    {DOCTOR_UPDATER, "get", "coordination.k8s.io", "leases", "", true,
+    {CLI_UPDATER, "list", "", "pods", "", false, "it sees no pods"},
+    {CLI_UPDATER, "list", "", "limitranges", "", false, "it does nothing without them"},
+    {CLI_UPDATER, "create", "", "pods", "eviction", false, "it cannot evict"},
+    {CLI_UPDATER, "patch", "", "pods", "resize", false, "it cannot resize in place"},
+    {CLI_UPDATER, "get", "coordination.k8s.io", "leases", "", true,
      "it does nothing unless it knows that the webhook answers"},
-    {DOCTOR_ADMISSION_CONTROLLER, "list", "autoscaling.k8s.io", "verticalpodautoscalers", "", false,
+    {CLI_ADMISSION_CONTROLLER, "list", "autoscaling.k8s.io", "verticalpodautoscalers", "", false,
      "it sees no VPA"},
-    {DOCTOR_ADMISSION_CONTROLLER, "list", "", "limitranges", "", false, "it patches no pod"},
-    {DOCTOR_ADMISSION_CONTROLLER, "list", "apps", "replicasets", "", false,
+    {CLI_ADMISSION_CONTROLLER, "list", "", "limitranges", "", false, "it patches no pod"},
+    {CLI_ADMISSION_CONTROLLER, "list", "apps", "replicasets", "", false,
      "it cannot find controllers"},
-    {DOCTOR_ADMISSION_CONTROLLER, "update", "coordination.k8s.io", "leases", "", true,
+    {CLI_ADMISSION_CONTROLLER, "update", "coordination.k8s.io", "leases", "", true,
      "the updater stands still"},
 };
 
-static const char *account_of(const struct doctor *d, enum doctor_daemon daemon)
+static const char *account_of(const struct doctor *d, enum cli_daemon daemon)
 {
-    static const char *const of_the_manifests[] = {"vpa-recommender", "vpa-updater",
-                                                   "vpa-admission-controller"};
-
-    return d->names.accounts[daemon] ? d->names.accounts[daemon] : of_the_manifests[daemon];
+    return d->names.accounts[daemon] ? d->names.accounts[daemon] : cli_daemon_names[daemon];
 }
 
 static void put_review(struct vpa_json_writer *w, const struct doctor *d, const struct right *r,
