@@ -15,33 +15,53 @@ struct words {
 
 static void add_word(struct cli *cli, struct words *words, const char *text, size_t len)
 {
-    if (len && words->count <= FLAGS_MAX)
+    if (words->count <= FLAGS_MAX)
         words->items[words->count++] = vpa_arena_strndup(&cli->arena, text, len);
 }
 
 struct daemon {
-    const char *name;       /* "updater" */
-    const char *deployment; /* "vpa-updater", also in the name of its image */
-    const char *option;     /* "updater-flags" */
+    enum cli_daemon which;
+    const char *name;   /* "updater" */
+    const char *option; /* "updater-flags" */
 };
 
-static bool is_daemon(const struct daemon *daemon, const struct vpa_json *container)
-{
-    const char *image = vpa_json_string(vpa_json_find(container, "image"));
-    const char *name = vpa_json_string(vpa_json_find(container, "name"));
+const char *const cli_daemon_names[CLI_DAEMONS] = {"vpa-recommender", "vpa-updater",
+                                                   "vpa-admission-controller"};
 
-    return (image && strstr(image, daemon->deployment)) || vpa_str_eq(name, daemon->name) ||
-           vpa_str_eq(name, daemon->deployment);
+enum cli_daemon cli_daemon_of(const struct vpa_json *container)
+{
+    const char *image = vpa_or_empty(vpa_json_string(vpa_json_find(container, "image")));
+    enum cli_daemon which = CLI_RECOMMENDER;
+
+    while (which < CLI_DAEMONS && !strstr(image, cli_daemon_names[which]))
+        which++;
+    return which;
 }
 
+/* In the daemon's own Deployment, where an image may have any name. */
+static bool is_daemon(const struct daemon *daemon, const struct vpa_json *container)
+{
+    const char *name = vpa_json_string(vpa_json_find(container, "name"));
+
+    return cli_daemon_of(container) == daemon->which || vpa_str_eq(name, daemon->name) ||
+           vpa_str_eq(name, cli_daemon_names[daemon->which]);
+}
+
+/* All of them: a value may be a word of its own, and other words are passed over. */
 static void take_arguments(struct cli *cli, struct words *words, const struct vpa_json *list)
 {
     vpa_json_foreach (word, list) {
         const char *text = vpa_json_string(word);
 
-        if (text && text[0] == '-')
+        if (text)
             add_word(cli, words, text, strlen(text));
     }
+}
+
+static void take_container(struct cli *cli, struct words *words, const struct vpa_json *container)
+{
+    take_arguments(cli, words, vpa_json_find(container, "command"));
+    take_arguments(cli, words, vpa_json_find(container, "args"));
 }
 
 static void read_deployment(struct cli *cli, const struct daemon *daemon, struct words *words)
@@ -49,51 +69,87 @@ static void read_deployment(struct cli *cli, const struct daemon *daemon, struct
     const struct vpa_json *deployment;
     struct vpa_error err;
 
-    if (cli_get(cli, &cli_deployments, "kube-system", daemon->deployment, &deployment, &err) < 0) {
+    if (cli_get(cli, &cli_deployments, "kube-system", cli_daemon_names[daemon->which], &deployment,
+                &err) < 0) {
         cli_note(cli, "the flags of the %s are not known (%s); its defaults are assumed",
                  daemon->name, err.text);
         return;
     }
     vpa_json_foreach (container, vpa_json_at(deployment, "spec.template.spec.containers")) {
-        if (!is_daemon(daemon, container))
-            continue;
-        take_arguments(cli, words, vpa_json_find(container, "command"));
-        take_arguments(cli, words, vpa_json_find(container, "args"));
+        if (is_daemon(daemon, container))
+            take_container(cli, words, container);
     }
 }
 
-static void read_flags(struct cli *cli, const struct daemon *daemon, const struct vpa_flags *flags)
+static void begin(struct cli *cli, const struct daemon *daemon, struct words *words)
 {
-    struct words words = {.count = 0};
-    const char *rest = cli_option(cli, daemon->option);
-    struct vpa_slice piece;
+    words->count = 0;
+    add_word(cli, words, daemon->name, strlen(daemon->name));
+}
+
+static void parse(struct cli *cli, const struct daemon *daemon, struct words *words,
+                  const struct vpa_flags *flags)
+{
     struct vpa_error err;
 
-    add_word(cli, &words, daemon->deployment, strlen(daemon->deployment));
-    if (!rest)
-        read_deployment(cli, daemon, &words);
-    while (rest && vpa_str_split(&rest, ' ', &piece))
-        add_word(cli, &words, piece.ptr, piece.len);
-    if (vpa_flags_parse(flags, &cli->arena, words.count, words.items, &err) == 0)
+    if (vpa_flags_parse(flags, &cli->arena, words->count, words->items, &err) == 0)
         return;
     cli_note(cli, "the flags of the %s cannot be read (%s); its defaults are assumed", daemon->name,
              err.text);
     vpa_flags_preset(flags);
 }
 
+static void read_flags(struct cli *cli, const struct daemon *daemon, const struct vpa_flags *flags)
+{
+    struct words words;
+    const char *rest = cli_option(cli, daemon->option);
+    struct vpa_slice piece;
+
+    begin(cli, daemon, &words);
+    if (!rest)
+        read_deployment(cli, daemon, &words);
+    while (rest && vpa_str_split(&rest, ' ', &piece))
+        if (piece.len)
+            add_word(cli, &words, piece.ptr, piece.len);
+    parse(cli, daemon, &words, flags);
+}
+
+static void read_container(struct cli *cli, const struct daemon *daemon,
+                           const struct vpa_json *container, const struct vpa_flags *flags)
+{
+    struct words words;
+
+    begin(cli, daemon, &words);
+    take_container(cli, &words, container);
+    parse(cli, daemon, &words, flags);
+}
+
+static const struct daemon updater = {CLI_UPDATER, "updater", "updater-flags"};
+static const struct daemon recommender = {CLI_RECOMMENDER, "recommender", "recommender-flags"};
+
 void cli_updater_config(struct cli *cli, struct updater_config *out)
 {
-    static const struct daemon updater = {"updater", "vpa-updater", "updater-flags"};
-    const struct vpa_flags flags = {updater_flag_rows, updater_flag_count, out};
-
-    read_flags(cli, &updater, &flags);
+    read_flags(cli, &updater, &(struct vpa_flags){updater_flag_rows, updater_flag_count, out});
 }
 
 void cli_recommender_config(struct cli *cli, struct recommender_config *out)
 {
-    static const struct daemon recommender = {"recommender", "vpa-recommender",
-                                              "recommender-flags"};
     const struct vpa_flags flags = recommender_flags(out);
 
     read_flags(cli, &recommender, &flags);
+}
+
+void cli_updater_config_of(struct cli *cli, const struct vpa_json *container,
+                           struct updater_config *out)
+{
+    read_container(cli, &updater, container,
+                   &(struct vpa_flags){updater_flag_rows, updater_flag_count, out});
+}
+
+void cli_recommender_config_of(struct cli *cli, const struct vpa_json *container,
+                               struct recommender_config *out)
+{
+    const struct vpa_flags flags = recommender_flags(out);
+
+    read_container(cli, &recommender, container, &flags);
 }

@@ -7,11 +7,23 @@
 #include "../../recommender/config.h"
 #include "../../updater/config.h"
 #include "cli.h"
+#include "vpa/json/json.h"
+
+enum cli_daemon { CLI_RECOMMENDER, CLI_UPDATER, CLI_ADMISSION_CONTROLLER, CLI_DAEMONS };
+/* "vpa-updater": in the name of its image; in the manifests that of Deployment and account too. */
+extern const char *const cli_daemon_names[CLI_DAEMONS];
+/* By the image of a container; CLI_DAEMONS: none. */
+enum cli_daemon cli_daemon_of(const struct vpa_json *container);
 
 /* Defaults, then the flags of the option --updater-flags or --recommender-flags, else of the
  * Deployment vpa-updater or vpa-recommender in kube-system; what is not known is noted. Texts live
  * in the arena of the command. */
 void cli_updater_config(struct cli *cli, struct updater_config *out);
 void cli_recommender_config(struct cli *cli, struct recommender_config *out);
+/* The same by the flags of a container of any Deployment, which may go after the call. */
+void cli_updater_config_of(struct cli *cli, const struct vpa_json *container,
+                           struct updater_config *out);
+void cli_recommender_config_of(struct cli *cli, const struct vpa_json *container,
+                               struct recommender_config *out);
 
 #endif

@@ -86,7 +86,10 @@ static void open_members(struct vpa_json_writer *w, const char *const *names, si
     }
 }
 
-/* A strategic merge patch, which is also what server-side apply takes. */
+/*
+ * A strategic merge patch, for `kubectl patch`: it changes what it names. Applied, it would stand
+ * for the whole manifest, and take away every field that an earlier apply had set.
+ */
 static void put_patch(const struct difference *d, struct vpa_buf *out)
 {
     static const char *const path[] = {"spec", "jobTemplate", "spec", "template", "spec"};
@@ -297,7 +300,7 @@ const struct cli_command cli_diff = {
     .example = "  # What would change\n  kubectl vpa diff deploy/web -n shop\n"
                "  # Into the manifest of the cluster\n"
                "  kubectl vpa diff deploy/web -n shop --format=patch |\n"
-               "    kubectl apply --server-side --force-conflicts -f -\n"
+               "    kubectl patch deploy/web -n shop --patch-file=/dev/stdin\n"
                "  # Into Git, for a kustomization\n"
                "  kubectl vpa diff deploy/web -n shop --format=kustomize",
     .options = options,

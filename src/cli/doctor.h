@@ -6,6 +6,7 @@
 #define CLI_DOCTOR_H
 
 #include "cli.h"
+#include "daemon_config.h"
 #include "vpa/json/json.h"
 
 enum doctor_level { DOCTOR_ERROR, DOCTOR_WARNING, DOCTOR_OK };
@@ -16,6 +17,16 @@ struct doctor_finding {
     const char *text;    /* what is wrong, or how it was found in order */
     const char *advice;  /* what to do; "" when it is in order */
 };
+struct doctor_lease {
+    const char *ns, *name; /* name NULL: not known */
+};
+/* What the Deployments call things; until one is seen, the names of the manifests count. */
+struct doctor_names {
+    const char *accounts[CLI_DAEMONS]; /* NULL: not known */
+    bool seen[CLI_DAEMONS];
+    struct doctor_lease leader[CLI_DAEMONS]; /* of one that was seen, name NULL: it elects none */
+    struct doctor_lease status;              /* which the updater reads */
+};
 struct doctor {
     struct cli *cli;
     struct doctor_finding *items; /* heap */
@@ -24,6 +35,7 @@ struct doctor {
     bool is_plumb;  /* its webhook is ours, or nothing says that it is another's */
     bool webhook_found;
     int64_t minor; /* of the server, 0: not known */
+    struct doctor_names names;
 };
 
 /* Texts are copied into the arena of the command. */
@@ -34,7 +46,11 @@ void doctor_add(struct doctor *d, enum doctor_level level, const char *check, co
 const struct vpa_json *doctor_get(struct doctor *d, const char *group_version, const char *ns,
                                   const char *resource, const char *name, bool *missing);
 
-/* In the order in which they are made. */
+/* The Lease by which the webhook tells the updater that it works. */
+struct doctor_lease doctor_status_lease(const struct doctor *d);
+
+/* In the order in which they are made: the daemons' Deployments tell how things are called that
+ * the later checks look at. */
 void doctor_check_crds(struct doctor *d);
 void doctor_check_daemons(struct doctor *d);
 void doctor_check_leases(struct doctor *d);

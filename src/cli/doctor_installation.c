@@ -7,6 +7,7 @@
 #include "lists.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/panic.h"
+#include "vpa/daemon/status_lease.h"
 
 #define LEASE_OLD VPA_MINUTE
 #define LEASE_SLACK (5 * VPA_SECOND) /* seconds that are cut off, answers under way */
@@ -60,26 +61,13 @@ void doctor_check_crds(struct doctor *d)
 struct daemons {
     struct doctor *d;
     const char *first_tag, *first_name; /* of the images, to compare */
-    bool found[3];
 };
-static const char *const daemon_names[] = {"vpa-recommender", "vpa-updater",
-                                           "vpa-admission-controller"};
 
 static const char *tag_of(const char *image)
 {
     const char *colon = strrchr(image, ':');
 
     return colon && !strchr(colon, '/') ? colon + 1 : "latest";
-}
-
-/* VPA_COUNT(daemon_names) for an image that is not one of ours. */
-static size_t which_daemon(const char *image)
-{
-    size_t i = 0;
-
-    while (i < VPA_COUNT(daemon_names) && !strstr(image, daemon_names[i]))
-        i++;
-    return i;
 }
 
 static void check_ready(struct daemons *s, const struct vpa_json *deployment, const char *subject)
@@ -104,6 +92,8 @@ static void check_tag(struct daemons *s, const char *image, const char *subject)
 {
     struct vpa_arena *arena = &s->d->cli->arena;
 
+    if (strchr(image, '@'))
+        return; /* a digest, which each image has of its own */
     if (!s->first_tag) {
         s->first_tag = vpa_arena_strdup(arena, tag_of(image));
         s->first_name = vpa_arena_strdup(arena, subject);
@@ -115,9 +105,40 @@ static void check_tag(struct daemons *s, const char *image, const char *subject)
     }
 }
 
-static void check_container(struct daemons *s, const struct vpa_json *deployment, const char *image,
-                            size_t which)
+static struct doctor_lease leader_lease(const struct vpa_leader_flags *leader)
 {
+    return leader->elect ? (struct doctor_lease){leader->resource_namespace, leader->resource_name}
+                         : (struct doctor_lease){0};
+}
+
+/* How this installation calls what the later checks look at. */
+static void learn_names(struct doctor *d, const struct vpa_json *deployment,
+                        const struct vpa_json *container, enum cli_daemon which)
+{
+    const char *account =
+        vpa_json_string(vpa_json_at(deployment, "spec.template.spec.serviceAccountName"));
+
+    d->names.seen[which] = true;
+    d->names.accounts[which] = vpa_arena_strdup(&d->cli->arena, account ? account : "default");
+    if (which == CLI_UPDATER) {
+        struct updater_config config;
+
+        cli_updater_config_of(d->cli, container, &config);
+        d->names.leader[which] = leader_lease(&config.leader);
+        d->names.status =
+            (struct doctor_lease){config.status_lease_namespace, config.status_lease_name};
+    } else if (which == CLI_RECOMMENDER) {
+        struct recommender_config config;
+
+        cli_recommender_config_of(d->cli, container, &config);
+        d->names.leader[which] = leader_lease(&config.leader);
+    }
+}
+
+static void check_container(struct daemons *s, const struct vpa_json *deployment,
+                            const struct vpa_json *container, enum cli_daemon which)
+{
+    const char *image = vpa_json_string(vpa_json_find(container, "image"));
     const char *ns = vpa_or_empty(vpa_json_string(vpa_json_at(deployment, "metadata.namespace")));
     const char *name = vpa_or_empty(vpa_json_string(vpa_json_at(deployment, "metadata.name")));
     vpa_auto_free char *subject = vpa_xprintf("Deployment %s/%s", ns, name);
@@ -126,10 +147,10 @@ static void check_container(struct daemons *s, const struct vpa_json *deployment
         doctor_add(s->d, DOCTOR_ERROR, "second-installation", subject,
                    "remove one of the two, or restrict each to namespaces of its own",
                    "it runs %s beside the installation in %s: two of them undo what the other does",
-                   daemon_names[which], s->d->ns);
+                   cli_daemon_names[which], s->d->ns);
         return;
     }
-    s->found[which] = true;
+    learn_names(s->d, deployment, container, which);
     if (strstr(image, "registry.k8s.io/") || strstr(image, "k8s.gcr.io/"))
         s->d->is_plumb = false;
     check_ready(s, deployment, subject);
@@ -140,12 +161,10 @@ static int on_deployment(void *ctx, const struct vpa_json *object, struct vpa_er
 {
     (void)err;
     vpa_json_foreach (container, vpa_json_at(object, "spec.template.spec.containers")) {
-        const char *image = vpa_or_empty(vpa_json_string(vpa_json_find(container, "image")));
+        enum cli_daemon which = cli_daemon_of(container);
 
-        size_t which = which_daemon(image);
-
-        if (which < VPA_COUNT(daemon_names))
-            check_container(ctx, object, image, which);
+        if (which < CLI_DAEMONS)
+            check_container(ctx, object, container, which);
     }
     return 0;
 }
@@ -159,9 +178,9 @@ void doctor_check_daemons(struct doctor *d)
         cli_note_list(d->cli, &cli_deployments, "", &err);
         return;
     }
-    for (size_t i = 0; i < VPA_COUNT(daemon_names); i++)
-        if (!s.found[i])
-            doctor_add(d, DOCTOR_ERROR, "daemon", daemon_names[i], "kubectl apply -k deploy/",
+    for (size_t i = 0; i < CLI_DAEMONS; i++)
+        if (!d->names.seen[i])
+            doctor_add(d, DOCTOR_ERROR, "daemon", cli_daemon_names[i], "kubectl apply -k deploy/",
                        "no Deployment in %s runs it", d->ns);
 }
 
@@ -215,13 +234,13 @@ static void judge_age(struct doctor *d, const char *subject, const char *whose, 
         doctor_add(d, DOCTOR_OK, "lease", subject, "", "it was renewed %lld s ago", seconds);
 }
 
-static void check_lease(struct doctor *d, const char *name, const char *whose, bool required,
-                        const char *advice)
+static void check_lease(struct doctor *d, const struct doctor_lease *at, const char *whose,
+                        bool required, const char *advice)
 {
-    vpa_auto_free char *subject = vpa_xprintf("Lease %s/%s", d->ns, name);
+    vpa_auto_free char *subject = vpa_xprintf("Lease %s/%s", at->ns, at->name);
     bool missing;
     const struct vpa_json *lease =
-        doctor_get(d, "coordination.k8s.io/v1", d->ns, "leases", name, &missing);
+        doctor_get(d, "coordination.k8s.io/v1", at->ns, "leases", at->name, &missing);
     vpa_duration age;
 
     if (missing && required)
@@ -232,14 +251,35 @@ static void check_lease(struct doctor *d, const char *name, const char *whose, b
         judge_age(d, subject, whose, advice, age);
 }
 
+struct doctor_lease doctor_status_lease(const struct doctor *d)
+{
+    const struct doctor_lease *found = &d->names.status;
+
+    return (struct doctor_lease){found->ns && *found->ns ? found->ns : d->ns,
+                                 found->name ? found->name : VPA_STATUS_LEASE_NAME};
+}
+
+/* One that leads without a Lease may have left one behind, which says nothing. */
+static void check_leader(struct doctor *d, enum cli_daemon daemon, const char *usual,
+                         const char *whose, const char *advice)
+{
+    const struct doctor_lease at =
+        d->names.seen[daemon] ? d->names.leader[daemon] : (struct doctor_lease){d->ns, usual};
+
+    if (at.name)
+        check_lease(d, &at, whose, false, advice);
+}
+
 void doctor_check_leases(struct doctor *d)
 {
-    check_lease(d, "vpa-admission-controller", "the updater changes nothing without the webhook",
-                true, "look at the log of the admission controller and at webhook findings here");
-    check_lease(d, "vpa-recommender-lease", "no recommender is at work", false,
-                "look at the logs of the recommender");
-    check_lease(d, "vpa-updater", "no updater is at work", false,
-                "look at the logs of the updater");
+    const struct doctor_lease status = doctor_status_lease(d);
+
+    check_lease(d, &status, "the updater changes nothing without the webhook", true,
+                "look at the log of the admission controller and at webhook findings here");
+    check_leader(d, CLI_RECOMMENDER, "vpa-recommender-lease", "no recommender is at work",
+                 "look at the logs of the recommender");
+    check_leader(d, CLI_UPDATER, "vpa-updater", "no updater is at work",
+                 "look at the logs of the updater");
 }
 
 void doctor_check_panic(struct doctor *d)

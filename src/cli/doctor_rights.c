@@ -8,37 +8,42 @@
 #include "vpa/json/json_writer.h"
 
 struct right {
-    const char *account;
+    enum cli_daemon daemon;
     const char *verb, *group, *resource, *subresource;
-    const char *name; /* of one object in the namespace of the installation, or NULL */
+    bool of_status_lease; /* of that object alone */
     const char *for_what;
 };
 static const struct right rights[] = {
-    {"vpa-recommender", "list", "autoscaling.k8s.io", "verticalpodautoscalers", "", NULL,
+    {CLI_RECOMMENDER, "list", "autoscaling.k8s.io", "verticalpodautoscalers", "", false,
      "it sees no VPA"},
-    {"vpa-recommender", "patch", "autoscaling.k8s.io", "verticalpodautoscalers", "status", NULL,
+    {CLI_RECOMMENDER, "patch", "autoscaling.k8s.io", "verticalpodautoscalers", "status", false,
      "it cannot write recommendations"},
-    {"vpa-recommender", "create", "autoscaling.k8s.io", "verticalpodautoscalercheckpoints", "",
-     NULL, "it forgets the history with its process"},
-    {"vpa-recommender", "list", "metrics.k8s.io", "pods", "", NULL, "it sees no usage"},
-    {"vpa-recommender", "list", "", "pods", "", NULL, "it sees no pods"},
-    {"vpa-recommender", "list", "apps", "replicasets", "", NULL, "it cannot find controllers"},
-    {"vpa-updater", "list", "autoscaling.k8s.io", "verticalpodautoscalers", "", NULL,
+    {CLI_RECOMMENDER, "create", "autoscaling.k8s.io", "verticalpodautoscalercheckpoints", "", false,
+     "it forgets the history with its process"},
+    {CLI_RECOMMENDER, "list", "metrics.k8s.io", "pods", "", false, "it sees no usage"},
+    {CLI_RECOMMENDER, "list", "", "pods", "", false, "it sees no pods"},
+    {CLI_RECOMMENDER, "list", "apps", "replicasets", "", false, "it cannot find controllers"},
+    {CLI_UPDATER, "list", "autoscaling.k8s.io", "verticalpodautoscalers", "", false,
      "it sees no VPA"},
-    {"vpa-updater", "list", "", "pods", "", NULL, "it sees no pods"},
-    {"vpa-updater", "list", "", "limitranges", "", NULL, "it does nothing without them"},
-    {"vpa-updater", "create", "", "pods", "eviction", NULL, "it cannot evict"},
-    {"vpa-updater", "patch", "", "pods", "resize", NULL, "it cannot resize in place"},
-    {"vpa-updater", "get", "coordination.k8s.io", "leases", "", "vpa-admission-controller",
+    {CLI_UPDATER, "list", "", "pods", "", false, "it sees no pods"},
+    {CLI_UPDATER, "list", "", "limitranges", "", false, "it does nothing without them"},
+    {CLI_UPDATER, "create", "", "pods", "eviction", false, "it cannot evict"},
+    {CLI_UPDATER, "patch", "", "pods", "resize", false, "it cannot resize in place"},
+    {CLI_UPDATER, "get", "coordination.k8s.io", "leases", "", true,
      "it does nothing unless it knows that the webhook answers"},
-    {"vpa-admission-controller", "list", "autoscaling.k8s.io", "verticalpodautoscalers", "", NULL,
+    {CLI_ADMISSION_CONTROLLER, "list", "autoscaling.k8s.io", "verticalpodautoscalers", "", false,
      "it sees no VPA"},
-    {"vpa-admission-controller", "list", "", "limitranges", "", NULL, "it patches no pod"},
-    {"vpa-admission-controller", "list", "apps", "replicasets", "", NULL,
+    {CLI_ADMISSION_CONTROLLER, "list", "", "limitranges", "", false, "it patches no pod"},
+    {CLI_ADMISSION_CONTROLLER, "list", "apps", "replicasets", "", false,
      "it cannot find controllers"},
-    {"vpa-admission-controller", "update", "coordination.k8s.io", "leases", "",
-     "vpa-admission-controller", "the updater stands still"},
+    {CLI_ADMISSION_CONTROLLER, "update", "coordination.k8s.io", "leases", "", true,
+     "the updater stands still"},
 };
+
+static const char *account_of(const struct doctor *d, enum cli_daemon daemon)
+{
+    return d->names.accounts[daemon] ? d->names.accounts[daemon] : cli_daemon_names[daemon];
+}
 
 static void put_review(struct vpa_json_writer *w, const struct doctor *d, const struct right *r,
                        const char *user)
@@ -63,8 +68,10 @@ static void put_review(struct vpa_json_writer *w, const struct doctor *d, const 
     vpa_json_member_string_opt(w, "group", r->group);
     vpa_json_member_string(w, "resource", r->resource);
     vpa_json_member_string_opt(w, "subresource", r->subresource);
-    vpa_json_member_string_opt(w, "name", r->name);
-    vpa_json_member_string_opt(w, "namespace", r->name ? d->ns : NULL);
+    if (r->of_status_lease) {
+        vpa_json_member_string(w, "name", doctor_status_lease(d).name);
+        vpa_json_member_string(w, "namespace", doctor_status_lease(d).ns);
+    }
     vpa_json_close_object(w);
     vpa_json_close_object(w);
     vpa_json_close_object(w);
@@ -73,7 +80,8 @@ static void put_review(struct vpa_json_writer *w, const struct doctor *d, const 
 /* -1: it cannot be said. */
 static int ask(struct doctor *d, const struct right *r, struct vpa_error *err)
 {
-    vpa_auto_free char *user = vpa_xprintf("system:serviceaccount:%s:%s", d->ns, r->account);
+    vpa_auto_free char *user =
+        vpa_xprintf("system:serviceaccount:%s:%s", d->ns, account_of(d, r->daemon));
     vpa_auto_buf body = {0};
     struct vpa_json_writer w;
     struct vpa_kube_result result;
@@ -103,7 +111,8 @@ void doctor_check_rights(struct doctor *d)
 
     for (size_t i = 0; i < VPA_COUNT(rights); i++) {
         const struct right *r = &rights[i];
-        vpa_auto_free char *subject = vpa_xprintf("ServiceAccount %s/%s", d->ns, r->account);
+        vpa_auto_free char *subject =
+            vpa_xprintf("ServiceAccount %s/%s", d->ns, account_of(d, r->daemon));
         int allowed = ask(d, r, &err);
 
         if (allowed < 0) {
@@ -113,7 +122,9 @@ void doctor_check_rights(struct doctor *d)
         if (allowed)
             continue;
         missing++;
-        doctor_add(d, DOCTOR_ERROR, "rights", subject, "kubectl apply -f deploy/vpa-rbac.yaml",
+        doctor_add(d, DOCTOR_ERROR, "rights", subject,
+                   "kubectl apply -f deploy/vpa-rbac.yaml; the chart makes its roles with "
+                   "rbac.create",
                    "it may not %s %s%s%s%s%s: %s", r->verb, r->resource, *r->subresource ? "/" : "",
                    r->subresource, *r->group ? " of " : "", r->group, r->for_what);
     }

@@ -4,6 +4,10 @@
 #include <string.h>
 
 #include "vpa/base/mem.h"
+#include "vpa/base/str.h"
+#include "vpa/json/json_peek.h"
+#include "vpa/net/loop.h"
+#include "vpa/net/transport.h"
 
 struct dry_transport {
     struct vpa_transport base;
@@ -95,14 +99,27 @@ static void give_empty_list(struct vpa_exchange *x)
     x->handler.on_done(x->handler.ctx, &result);
 }
 
+static void tell_of_refusal(const struct vpa_exchange *x, const struct vpa_http_result *result)
+{
+    const struct cli_dry_handler *handler = &x->transport->handler;
+    const char *text = result->status ? result->body : result->error;
+    size_t len = strcspn(x->target, "?");
+    const char *slash = memrchr(x->target, '/', len);
+    const char *name = slash ? slash + 1 : x->target;
+    vpa_auto_free char *resource = vpa_xstrndup(name, len - (size_t)(name - x->target));
+    vpa_auto_arena arena = {0};
+    const char *message = vpa_json_peek(&arena, text, strlen(text), "message");
+
+    handler->on_refused(handler->ctx, resource, result->status,
+                        message && *message ? message : text);
+}
+
 static void on_done(void *ctx, const struct vpa_http_result *result)
 {
     struct vpa_exchange *x = ctx;
-    const struct cli_dry_handler *handler = &x->transport->handler;
 
     if (is_refused(x, result)) {
-        handler->on_refused(handler->ctx, x->target, result->status,
-                            result->status ? result->body : result->error);
+        tell_of_refusal(x, result);
         give_empty_list(x);
     } else {
         x->handler.on_done(x->handler.ctx, result);
@@ -215,15 +232,43 @@ static void free_transport(struct vpa_transport *transport)
     free(t);
 }
 
-struct vpa_transport *cli_dry_transport_new(struct vpa_loop *loop, struct vpa_transport *real,
-                                            const struct cli_dry_handler *handler)
+static struct vpa_transport *transport_new(const struct cli *cli,
+                                           const struct cli_dry_handler *handler)
 {
     static const struct vpa_transport_ops ops = {start, cancel, free_transport};
     struct dry_transport *t = vpa_xcalloc(1, sizeof(*t));
 
     t->base.ops = &ops;
-    t->real = real;
-    t->loop = loop;
+    t->real = cli->transport;
+    t->loop = cli->loop;
     t->handler = *handler;
     return &t->base;
+}
+
+int cli_dry_connect(struct cli *cli, const struct cli_dry_handler *handler, struct cli_dry *out,
+                    struct vpa_error *err)
+{
+    struct cli_dry dry = {.transport = transport_new(cli, handler)};
+
+    dry.client = vpa_kube_client_new(
+        &(struct vpa_kube_client_options){.loop = cli->loop,
+                                          .transport = dry.transport,
+                                          .config = cli->config,
+                                          .random = &cli->random,
+                                          .user_agent = "kubectl-vpa/" PLUMB_VERSION,
+                                          .qps = -1},
+        err);
+    if (!dry.client) {
+        vpa_transport_free(dry.transport);
+        return -1;
+    }
+    *out = dry;
+    return 0;
+}
+
+void cli_dry_release(struct cli_dry *dry)
+{
+    vpa_kube_client_free(dry->client);
+    vpa_transport_free(dry->transport);
+    *dry = (struct cli_dry){0};
 }

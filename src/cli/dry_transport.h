@@ -11,8 +11,7 @@
 #ifndef CLI_DRY_TRANSPORT_H
 #define CLI_DRY_TRANSPORT_H
 
-#include "vpa/net/loop.h"
-#include "vpa/net/transport.h"
+#include "cli.h"
 
 struct cli_dry_handler {
     void *ctx;
@@ -22,12 +21,19 @@ struct cli_dry_handler {
                     const char **answer);
     /* Whether a list shall be taken for empty without asking; NULL: none. */
     bool (*hides)(void *ctx, const char *target);
-    /* A list could not be read: its target, and the status (0: no answer) with the text. */
-    void (*on_refused)(void *ctx, const char *target, int status, const char *text);
+    /* A list could not be read: "pods", and the status (0: no answer) with what the server says. */
+    void (*on_refused)(void *ctx, const char *resource, int status, const char *message);
 };
 
-/* The real transport and the loop are borrowed. */
-struct vpa_transport *cli_dry_transport_new(struct vpa_loop *loop, struct vpa_transport *real,
-                                            const struct cli_dry_handler *handler);
+/* The transport with a client on it; zeroed: none. */
+struct cli_dry {
+    struct vpa_transport *transport;
+    struct vpa_kube_client *client;
+};
+
+/* Beside the connection of the command, which it borrows. */
+int cli_dry_connect(struct cli *cli, const struct cli_dry_handler *handler, struct cli_dry *out,
+                    struct vpa_error *err) VPA_MUST_CHECK;
+void cli_dry_release(struct cli_dry *dry);
 
 #endif

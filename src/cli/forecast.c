@@ -14,14 +14,12 @@
 #include "vpa/base/str.h"
 #include "vpa/daemon/panic.h"
 #include "vpa/daemon/status_lease.h"
-#include "vpa/json/json_peek.h"
 
 struct cli_forecast {
     struct cli *cli;
     struct vpa_arena arena;
     struct updater_config config;
-    struct vpa_transport *transport;
-    struct vpa_kube_client *client;
+    struct cli_dry dry;
     struct updater *updater;
     struct cli_budgets budgets;
     struct vpa_table verdicts; /* "namespace/pod" */
@@ -37,29 +35,18 @@ struct cli_forecast {
 
 /* ---- what the pass asks ---- */
 
-static void on_refused(void *ctx, const char *target, int status, const char *text)
+static void on_refused(void *ctx, const char *resource, int status, const char *message)
 {
     struct cli_forecast *f = ctx;
-    int len = (int)strcspn(target, "?");
-    const char *resource = target;
 
-    for (const char *p = target; p < target + len; p++)
-        if (*p == '/')
-            resource = p + 1;
-    len -= (int)(resource - target);
-
-    const char *message = vpa_json_peek(&f->arena, text, strlen(text), "message");
-
-    if (!message || !*message)
-        message = text;
     if (vpa_str_starts_with(resource, "pods") ||
         vpa_str_starts_with(resource, "verticalpodautoscalers"))
-        vpa_fail(
-            &f->failure, status == 403 ? VPA_DENIED : VPA_RETRY, "list %.*s: %s", len, resource,
-            status == 404 ? "the server does not serve them: are the CRDs installed?" : message);
+        vpa_fail(&f->failure, status == 403 ? VPA_DENIED : VPA_RETRY, "list %s: %s", resource,
+                 status == 404 ? "the server does not serve them: are the CRDs installed?"
+                               : message);
     else
-        cli_note(f->cli, "%s list %.*s: the forecast takes them for none (%s)",
-                 status == 403 ? "not allowed to" : "cannot", len, resource, message);
+        cli_note(f->cli, "%s list %s: the forecast takes them for none (%s)",
+                 status == 403 ? "not allowed to" : "cannot", resource, message);
 }
 
 /* The panic button is told apart (standstill), so that it does not hide everything else. */
@@ -240,7 +227,7 @@ static void look_at_webhook(struct cli_forecast *f)
 
     if (!config->use_admission_status || f->standstill)
         return;
-    if (vpa_status_lease_check(f->client, &view, &valid, &err) < 0) {
+    if (vpa_status_lease_check(f->dry.client, &view, &valid, &err) < 0) {
         if (err.code == VPA_DENIED)
             cli_note(f->cli,
                      "not allowed to read the Lease %s/%s of the webhook, without which "
@@ -261,29 +248,18 @@ static void look_at_webhook(struct cli_forecast *f)
 
 static int connect_dry(struct cli_forecast *f, struct vpa_error *err)
 {
-    struct cli *cli = f->cli;
+    const struct cli_dry_handler handler = {
+        .ctx = f, .on_write = on_write, .hides = hides, .on_refused = on_refused};
 
-    f->transport = cli_dry_transport_new(
-        cli->loop, cli->transport,
-        &(struct cli_dry_handler){
-            .ctx = f, .on_write = on_write, .hides = hides, .on_refused = on_refused});
-    f->client = vpa_kube_client_new(
-        &(struct vpa_kube_client_options){.loop = cli->loop,
-                                          .transport = f->transport,
-                                          .config = cli->config,
-                                          .random = &cli->random,
-                                          .user_agent = "kubectl-vpa/" PLUMB_VERSION,
-                                          .qps = -1},
-        err);
-    return f->client ? 0 : -1;
+    return cli_dry_connect(f->cli, &handler, &f->dry, err);
 }
 
 static int run_pass(struct cli_forecast *f, struct vpa_error *err)
 {
     struct pass_env *env;
 
-    f->updater = updater_new(
-        &(struct updater_options){.loop = f->cli->loop, .client = f->client, .config = &f->config});
+    f->updater = updater_new(&(struct updater_options){
+        .loop = f->cli->loop, .client = f->dry.client, .config = &f->config});
     env = updater_env(f->updater);
     env->on_work = on_work;
     env->on_work_ctx = f;
@@ -351,8 +327,7 @@ void cli_forecast_free(struct cli_forecast *f)
     if (f->updater)
         updater_store_unpin(updater_env(f->updater)->store);
     updater_free(f->updater);
-    vpa_kube_client_free(f->client);
-    vpa_transport_free(f->transport);
+    cli_dry_release(&f->dry);
     cli_budgets_release(&f->budgets);
     vpa_table_release(&f->verdicts);
     vpa_arena_release(&f->arena);
@@ -409,5 +384,5 @@ const struct updater_config *cli_forecast_config(const struct cli_forecast *fore
 
 struct vpa_kube_client *cli_forecast_client(struct cli_forecast *forecast)
 {
-    return forecast->client;
+    return forecast->dry.client;
 }

@@ -8,7 +8,6 @@
 #include "vpa/base/str.h"
 #include "vpa/base/table.h"
 #include "vpa/json/json.h"
-#include "vpa/json/json_peek.h"
 #include "vpa/policy/match.h"
 
 /* What is known of the selector of one VPA. */
@@ -25,8 +24,7 @@ struct cli_governors {
     size_t count, capacity;
     struct vpa_table tops; /* "ns/api version/kind/name" -> struct vpa_controller_key */
     /* Of its own, where nobody lends them. */
-    struct vpa_transport *transport;
-    struct vpa_kube_client *client;
+    struct cli_dry dry;
 };
 
 /* ---- look-ups ---- */
@@ -191,40 +189,22 @@ static int on_write(void *ctx, const char *method, const char *target, const cha
     return 405; /* the caches of owners write nothing */
 }
 
-static void on_refused(void *ctx, const char *target, int status, const char *text)
+static void on_refused(void *ctx, const char *resource, int status, const char *message)
 {
     struct cli_governors *g = ctx;
-    int len = (int)strcspn(target, "?");
-    const char *slash = memrchr(target, '/', (size_t)len);
-    const char *message = vpa_json_peek(&g->cli->arena, text, strlen(text), "message");
 
-    if (slash) {
-        len -= (int)(slash + 1 - target);
-        target = slash + 1;
-    }
-    cli_note(g->cli, "%s list %.*s: VPAs of them are known by name alone (%s)",
-             status == 403 ? "not allowed to" : "cannot", len, target,
-             message && *message ? message : text);
+    cli_note(g->cli, "%s list %s: VPAs of them are known by name alone (%s)",
+             status == 403 ? "not allowed to" : "cannot", resource, message);
 }
 
 static int read_owners(struct cli_governors *g, const char *ns, struct vpa_error *err)
 {
-    struct cli *cli = g->cli;
-
-    g->transport = cli_dry_transport_new(
-        cli->loop, cli->transport,
-        &(struct cli_dry_handler){.ctx = g, .on_write = on_write, .on_refused = on_refused});
-    g->client = vpa_kube_client_new(
-        &(struct vpa_kube_client_options){.loop = cli->loop,
-                                          .transport = g->transport,
-                                          .config = cli->config,
-                                          .random = &cli->random,
-                                          .user_agent = "kubectl-vpa/" PLUMB_VERSION,
-                                          .qps = -1},
-        err);
-    if (!g->client)
+    if (cli_dry_connect(
+            g->cli,
+            &(struct cli_dry_handler){.ctx = g, .on_write = on_write, .on_refused = on_refused},
+            &g->dry, err) < 0)
         return -1;
-    g->owners = vpa_owners_new(&(struct vpa_owners_options){.client = g->client, .ns = ns});
+    g->owners = vpa_owners_new(&(struct vpa_owners_options){.client = g->dry.client, .ns = ns});
     vpa_owners_start(g->owners);
     return vpa_owners_wait(g->owners, CLI_CACHES_TIMEOUT, err);
 }
@@ -261,10 +241,9 @@ void cli_governors_free(struct cli_governors *governors)
 {
     if (!governors)
         return;
-    if (governors->transport) {
+    if (governors->dry.client) {
         vpa_owners_free(governors->owners);
-        vpa_kube_client_free(governors->client);
-        vpa_transport_free(governors->transport);
+        cli_dry_release(&governors->dry);
     }
     vpa_table_release(&governors->tops);
     free(governors->resolved);

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "daemon_config.h"
 #include "lists.h"
 #include "output.h"
 #include "vpa/base/str.h"
@@ -21,24 +22,16 @@ struct images {
     struct cli_table *table;
 };
 
-static bool is_daemon(const char *image)
-{
-    return strstr(image, "vpa-recommender") || strstr(image, "vpa-updater") ||
-           strstr(image, "vpa-admission-controller");
-}
-
 static int on_deployment(void *ctx, const struct vpa_json *object, struct vpa_error *err)
 {
     struct images *images = ctx;
 
     (void)err;
     vpa_json_foreach (container, vpa_json_at(object, "spec.template.spec.containers")) {
-        const char *image = vpa_or_empty(vpa_json_string(vpa_json_find(container, "image")));
-
-        if (!is_daemon(image))
+        if (cli_daemon_of(container) == CLI_DAEMONS)
             continue;
         cli_table_cell(images->table, vpa_json_string(vpa_json_at(object, "metadata.name")));
-        cli_table_cell(images->table, image);
+        cli_table_cell(images->table, vpa_json_string(vpa_json_find(container, "image")));
     }
     return 0;
 }

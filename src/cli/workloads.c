@@ -121,11 +121,7 @@ const struct vpa_json *cli_workload_template(const struct vpa_json *object)
 
 static void add_selecting(struct cli_vpas *vpas, const struct vpa_object *vpa)
 {
-    if (vpas->selecting_count == vpas->selecting_room) {
-        vpas->selecting_room = vpas->selecting_room ? 2 * vpas->selecting_room : 16;
-        vpas->selecting =
-            vpa_xreallocarray(vpas->selecting, vpas->selecting_room, sizeof(*vpas->selecting));
-    }
+    VPA_GROW(vpas->selecting, vpas->selecting_count, vpas->selecting_room);
     vpas->selecting[vpas->selecting_count++] = (struct vpa_candidate){vpa, &vpa->selector};
 }
 

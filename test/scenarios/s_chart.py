@@ -11,6 +11,7 @@ from cluster import DAEMONS, ROOT, Client, documents, path_of, until
 from fixtures import Hamster, amounts, container
 from formulas import parse_quantity
 from processes import free_port, wait_port
+from s_cli import command_of
 from s_kubectl import kubectl_of
 from s_query import API_SERVICE, COLLECTION, KIND, NAMESPACE as ASKED, await_api, replaced, trust_the_nameless
 from s_upstream_rights import roles
@@ -22,6 +23,7 @@ CHART, UPSTREAM, NAMESPACE = ROOT / "deploy/helm/plumb", ROOT / "test/charts/ups
 USAGE = {"fakelet.plumb/cpu": "400m", "fakelet.plumb/memory": "300Mi"}
 MANAGED = "vpa-managed-webhook-config"  # the webhook object of a release whose daemon makes its certificate
 MANAGING = ("--manage-certificates", f"--webhook-config-name={MANAGED}")
+DOCTOR = ["daemon", "rights", "version-skew"]  # what doctor says of the names in a release
 WORDS = ("forbidden", "Failed to list")  # what a daemon says that lacks a right
 
 
@@ -158,7 +160,7 @@ def scenario_chart_switch(make):
 
 
 def scenario_chart_install(make):
-    """Our chart alone, the certificate made by Helm: it is made once and kept, the image of another chart is named, uninstall."""
+    """Our chart alone, the certificate made by Helm: it is made once and kept, the image of another chart is named, uninstall; doctor."""
     cluster = make(rate=60.0, fresh=True)
     helm = helm_of(cluster, make)
     cluster.start_fakelet()
@@ -178,6 +180,10 @@ def scenario_chart_install(make):
     assert secret(cluster) == made and not cluster.client.find("MutatingWebhookConfiguration", "vpa-webhook-config")
     helm("install", "vpa", CHART, "--set", values, "--wait", "--timeout=2m")
     assert secret(cluster) == made and webhook_ca(cluster) == made["ca"], "the Secret of the release before is taken up"
+    helm("uninstall", "vpa", "--wait", "--timeout=2m")
+    helm("install", "x", CHART, "--set", "recommender.image.digest=sha256:00", "--wait", "--timeout=2m")
+    found = [f for f in json.loads(command_of(cluster)("doctor", "-o", "json")[1])["findings"] if f["check"] in DOCTOR]
+    assert [(f["check"], f["level"]) for f in found] == [("daemon", "ok")] * 3 + [("rights", "ok")], found
 
 
 def scenario_chart_managed(make):

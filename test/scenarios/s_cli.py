@@ -20,6 +20,7 @@ from bed import marked
 from cluster import ROOT, until
 from kube import Client
 from processes import free_port
+from s_kubectl import kubectl_of
 
 
 def command_of(cluster):
@@ -588,7 +589,7 @@ def scenario_cli_answers(make):
     assert yaml.safe_load(kustomize["patches"][0]["patch"]) == yaml.safe_load(patch), kustomize
     kubectl = shutil.which("kubectl")
     if kubectl:
-        subprocess.run([kubectl, f"--kubeconfig={cluster.plane.kubeconfig}", "apply", "--server-side", "--force-conflicts", "-f", "-"],
+        subprocess.run([kubectl, f"--kubeconfig={cluster.plane.kubeconfig}", "patch", "deploy/web", "-n", "shop", "--patch-file=/dev/stdin"],
                        input=patch, text=True, check=True, capture_output=True)
         status, out, err = run("diff", "deploy/web", "-n", "shop")
         assert (status, out) == (0, "") and "the manifest has what VPA web recommends" in err, (out, err)
@@ -664,6 +665,59 @@ def scenario_cli_answers(make):
         status, out, err = run("why", "-n", "shop")
         assert status == 0 and "not allowed to list limitranges" in err and "web-" in out, (out, err)
         cluster.plane.faults()
+
+
+# ---- its patch ----
+
+APPLYING = re.compile(r"^ *(kubectl vpa diff \S+ -n \S+ --format=patch \|\s+kubectl .*)$", re.M)
+
+
+def of_manifest(client):
+    """What the manifest says of the Deployment, and by which notes of kubectl and of the server the next apply goes."""
+    web = client.get("Deployment", "web", "shop")
+    template = web["spec"]["template"]
+    app = template["spec"]["containers"][0]
+    applied = [m for m in web["metadata"].get("managedFields") or [] if m["manager"] == "kubectl" and m["operation"] == "Apply"]
+    said = (web["spec"]["replicas"], web["spec"]["selector"], template["metadata"]["labels"], app["image"], app["env"],
+            web["metadata"]["annotations"].get("kubectl.kubernetes.io/last-applied-configuration"))
+    return web["metadata"]["generation"], app["resources"], said, ["f:replicas" in m["fieldsV1"]["f:spec"] for m in applied]
+
+
+def scenario_cli_patch(make):
+    """The documented way to bring diff's patch into a workload, which kubectl made by either apply: resources change, once, and nothing else."""
+    cluster = make(rate=60.0)
+    kubectl, client = kubectl_of(cluster, make, make.tier != "sim"), cluster.client
+    cluster.install()
+    tools = cluster.processes.folder / "tools"
+    tools.mkdir()
+    (tools / "kubectl").symlink_to(cluster.plane.assets["kubectl"] if make.tier != "sim" else shutil.which("kubectl"))
+    (tools / "kubectl-vpa").symlink_to(pathlib.Path(cluster.programs / "kubectl-vpa").resolve())
+    documented = APPLYING.findall(command_of(cluster)("diff", "--help")[1])
+    assert len(documented) == 1 and " ".join(documented[0].split()) in GUIDE.read_text(), documented
+    client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
+    labels, before, after = {"app": "web"}, {"cpu": "100m", "memory": "100Mi"}, {"cpu": "250m", "memory": "150Mi"}
+    app = {"name": "app", "image": "app:1", "env": [{"name": "A", "value": "1"}], "resources": {"requests": before}}
+    manifest = json.dumps({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop"}, "spec": {
+        "replicas": 3, "selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": {"containers": [app]}}}})
+    client.create({"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler", "metadata": {"name": "web", "namespace": "shop"},
+                   "spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "updatePolicy": {"updateMode": "Off"}}})
+    client.merge("VerticalPodAutoscaler", "web", {"status": {"recommendation": {"containerRecommendations": [
+        {"containerName": "app", "target": after}]}}}, "shop", "status")
+    for way in ([], ["--server-side"]):
+        kubectl("apply", *way, "-f", "-", text=manifest)
+        generation, resources, said, owned = of_manifest(client)
+        assert resources == {"requests": before} and (not way or owned == [True]), (resources, owned)
+        for _ in range(2):
+            done = subprocess.run(["bash", "-o", "pipefail", "-c", documented[0]], capture_output=True, text=True, timeout=180, env={
+                **os.environ, **cluster.env, "HOME": str(tools), "PATH": f"{tools}:{os.environ['PATH']}",
+                "KUBECONFIG": str(cluster.plane.kubeconfig)})
+            assert done.returncode == 0, (way, done.stdout, done.stderr)
+            assert of_manifest(client) == (generation + 1, {"requests": after}, said, owned), (way, of_manifest(client), said, owned)
+        client.delete("Deployment", "web", "shop")
+        until(lambda: not client.find("Deployment", "web", "shop"), 30, "the Deployment has gone")
+
+
+scenario_cli_patch.each_minor = True
 
 
 # ---- who governs ----

@@ -12,7 +12,10 @@ static struct cli cli;
 static struct doctor doctor;
 static const char *forbidden; /* part of the path of what may not be listed; NULL: all may */
 static const char *lease;
-static char *review; /* the last one, heap */
+static const char *lease_at;    /* the only path where there is one; NULL: all */
+static const char *deployments; /* a list */
+static const char *account;     /* part of the only user who has rights; NULL: all have */
+static char *review;            /* the last one, heap */
 
 static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -20,14 +23,19 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
     if (forbidden && strstr(q->path, forbidden)) {
         vpa_memory_reply_status(r, 403, NULL, "no");
     } else if (strstr(q->path, "/leases/")) {
-        if (lease)
+        if (lease && (!lease_at || strstr(q->path, lease_at)))
             vpa_memory_reply_json(r, 200, lease);
         else
             vpa_memory_reply_status(r, 404, NULL, "there is none");
     } else if (strstr(q->path, "subjectaccessreviews")) {
         free(review);
         review = vpa_xstrdup(q->body);
-        vpa_memory_reply_json(r, 201, "{\"status\":{\"allowed\":true}}");
+        vpa_memory_reply_json(r, 201,
+                              account && !strstr(q->body, account)
+                                  ? "{\"status\":{\"allowed\":false}}"
+                                  : "{\"status\":{\"allowed\":true}}");
+    } else if (deployments && strstr(q->path, "/deployments")) {
+        vpa_memory_reply_json(r, 200, deployments);
     } else {
         vpa_memory_reply_json(r, 200, "{\"items\":[]}");
     }
@@ -40,7 +48,7 @@ static void setup(void)
     cli.loop = loop;
     cli.client = client;
     doctor = (struct doctor){.cli = &cli, .ns = "kube-system"};
-    forbidden = lease = NULL;
+    forbidden = lease = lease_at = deployments = account = NULL;
     review = NULL;
 }
 
@@ -133,6 +141,121 @@ START_TEST(rights_are_asked_for_as_the_server_would)
 }
 END_TEST
 
+#define CHART "x-vertical-pod-autoscaler-"
+#define RUNS(NAME, ACCOUNT, IMAGE, ARGS)                                                           \
+    "{\"metadata\":{\"namespace\":\"kube-system\",\"name\":\"" NAME "\"},"                         \
+    "\"spec\":{\"replicas\":1,\"template\":{\"spec\":{" ACCOUNT "\"containers\":[{\"name\":\"d\"," \
+    "\"image\":\"" IMAGE "\",\"args\":[" ARGS "]}]}}},\"status\":{\"readyReplicas\":1}}"
+#define OF_THE_CHART(NAME, TAG, ARGS)                                                              \
+    RUNS(CHART NAME, "\"serviceAccountName\":\"" CHART NAME "\",",                                 \
+         "r.example/plumb/vpa-" NAME TAG, ARGS)
+#define OLD "{\"kind\":\"Lease\",\"spec\":{\"renewTime\":\"2026-03-01T10:00:00.000000Z\"}}"
+
+static void take_deployments(const char *list)
+{
+    deployments = list;
+    doctor_check_daemons(&doctor);
+}
+
+/* The chart gives the objects of a release names of their own. */
+START_TEST(accounts_are_those_of_the_deployments)
+{
+    account = "system:serviceaccount:kube-system:" CHART;
+    take_deployments("{\"items\":[" OF_THE_CHART("recommender", ":1", "") "," OF_THE_CHART(
+        "updater", ":1", "") "," OF_THE_CHART("admission-controller", ":1", "") "]}");
+    doctor_check_rights(&doctor);
+    for (size_t i = 0; i < doctor.count; i++)
+        ck_assert_msg(doctor.items[i].level == DOCTOR_OK, "%s: %s", doctor.items[i].subject,
+                      doctor.items[i].text);
+    ck_assert_ptr_nonnull(finding("rights"));
+}
+END_TEST
+
+START_TEST(a_deployment_without_an_account_has_the_namespaces)
+{
+    account = "\"system:serviceaccount:kube-system:default\"";
+    take_deployments("{\"items\":[" RUNS("a", "", "vpa-recommender", "") "," RUNS(
+        "b", "", "vpa-updater", "") "," RUNS("c", "", "vpa-admission-controller", "") "]}");
+    doctor_check_rights(&doctor);
+    ck_assert_int_eq(finding("rights")->level, DOCTOR_OK);
+}
+END_TEST
+
+static const struct {
+    const char *deployment;
+    const char *subject; /* of the finding about the only Lease; NULL: there is none */
+} elections[] = {
+    {OF_THE_CHART("updater", ":1", "\"--leader-elect=true\",\"--leader-elect-resource-name=u\""),
+     "Lease kube-system/u"},
+    {OF_THE_CHART(
+         "recommender", ":1",
+         "\"--leader-elect\",\"--leader-elect-resource-name=old\","
+         "\"--leader-elect-resource-namespace=ns\",\"--leader-elect-resource-name\",\"u\""),
+     "Lease ns/u"},
+    {OF_THE_CHART("updater", ":1", "\"--leader-elect=true\""), "Lease kube-system/vpa-updater"},
+    {OF_THE_CHART("updater", ":1", ""), NULL},
+    {OF_THE_CHART("updater", ":1", "\"--leader-elect=false\""), NULL},
+    {OF_THE_CHART("recommender", ":1", ""), NULL},
+};
+
+START_TEST(leases_are_those_of_the_deployments)
+{
+    vpa_auto_free char *list = vpa_xprintf("{\"items\":[%s]}", elections[_i].deployment);
+    const char *subject = elections[_i].subject;
+    bool updater = strstr(list, "vpa-updater") != NULL;
+
+    take_deployments(list);
+    doctor.count = 0;
+    lease = OLD;
+    lease_at = subject ? strrchr(subject, '/') : updater ? "vpa-updater" : "vpa-recommender";
+    doctor_check_leases(&doctor);
+    ck_assert_uint_eq(doctor.count, subject ? 2 : 1); /* the first: of the webhook */
+    if (subject)
+        ck_assert_str_eq(doctor.items[1].subject, subject);
+}
+END_TEST
+
+START_TEST(the_webhooks_lease_is_that_which_the_updater_reads)
+{
+    take_deployments(
+        "{\"items\":[" OF_THE_CHART("updater", ":1",
+                                    "\"--admission-controller-status-lease-name=w\","
+                                    "\"--admission-controller-status-lease-namespace=ns\"") "]}");
+    doctor.count = 0;
+    account = "\"name\":\"w\",\"namespace\":\"ns\"";
+    doctor_check_leases(&doctor);
+    ck_assert_uint_eq(doctor.count, 1);
+    ck_assert_str_eq(doctor.items[0].subject, "Lease ns/w");
+    doctor_check_rights(&doctor);
+    for (size_t i = 0; i < doctor.count; i++)
+        if (vpa_str_eq(doctor.items[i].check, "rights"))
+            ck_assert_ptr_null(strstr(doctor.items[i].text, "leases"));
+}
+END_TEST
+
+static const struct {
+    const char *first, *second;
+    bool differ;
+} images[] = {
+    {OF_THE_CHART("recommender", ":1", ""), OF_THE_CHART("updater", ":1", ""), false},
+    {OF_THE_CHART("recommender", ":1", ""), OF_THE_CHART("updater", ":2", ""), true},
+    {OF_THE_CHART("recommender", "@sha256:aa", ""), OF_THE_CHART("updater", "@sha256:bb", ""),
+     false},
+    {OF_THE_CHART("recommender", ":1@sha256:aa", ""), OF_THE_CHART("updater", ":1", ""), false},
+    {OF_THE_CHART("recommender", ":1", ""), OF_THE_CHART("updater", "@sha256:bb", ""), false},
+};
+
+/* Each image has a digest of its own. */
+START_TEST(digests_are_not_compared)
+{
+    vpa_auto_free char *list =
+        vpa_xprintf("{\"items\":[%s,%s]}", images[_i].first, images[_i].second);
+
+    take_deployments(list);
+    ck_assert((finding("version-skew") != NULL) == images[_i].differ);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cli doctor");
@@ -143,6 +266,11 @@ int main(void)
     tcase_add_loop_test(tc, a_lease_is_as_old_as_the_cluster_says, 0, (int)VPA_COUNT(leases));
     tcase_add_test(tc, only_the_webhook_needs_its_lease);
     tcase_add_test(tc, rights_are_asked_for_as_the_server_would);
+    tcase_add_test(tc, accounts_are_those_of_the_deployments);
+    tcase_add_test(tc, a_deployment_without_an_account_has_the_namespaces);
+    tcase_add_loop_test(tc, leases_are_those_of_the_deployments, 0, (int)VPA_COUNT(elections));
+    tcase_add_test(tc, the_webhooks_lease_is_that_which_the_updater_reads);
+    tcase_add_loop_test(tc, digests_are_not_compared, 0, (int)VPA_COUNT(images));
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

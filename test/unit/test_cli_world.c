@@ -10,7 +10,8 @@
 #include "vpa/base/str.h"
 
 static struct cli cli;
-static size_t pages; /* of pods; beyond it the last token leads on */
+static bool forbidden; /* to list pods */
+static size_t pages;   /* of pods; beyond it the last token leads on */
 
 #define POD                                                                                        \
     "{\"metadata\":{\"name\":\"web-1\",\"namespace\":\"shop\",\"labels\":{\"app\":\"web\"}},"      \
@@ -29,6 +30,11 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
     const char *item = strstr(q->path, "verticalpodautoscalers") ? VPA : pods ? POD : "";
 
     (void)ctx;
+    if (forbidden && pods) {
+        vpa_memory_reply_status(r, 403, NULL, "no");
+        return;
+    }
+
     vpa_auto_free char *body = vpa_xprintf("{\"metadata\":{\"continue\":\"%s\"},\"items\":[%s]}",
                                            pods && pages > 1 ? "on" : "", item);
 
@@ -39,6 +45,7 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
 
 static void setup(void)
 {
+    forbidden = false;
     cli_init(&cli);
     start_client(serve, 1772366400, 3);
     cli.loop = loop;
@@ -101,24 +108,59 @@ static int refuse_write(void *ctx, const char *method, const char *target, const
     return 405;
 }
 
+static int refusals;
+
+static void note_refusal(void *ctx, const char *resource, int status, const char *message)
+{
+    (void)ctx;
+    ck_assert_str_eq(resource, "pods");
+    ck_assert_int_eq(status, 403);
+    ck_assert_str_eq(message, "no");
+    refusals++;
+}
+
+static struct cli_dry connect_dry(void)
+{
+    const struct cli_dry_handler handler = {.on_write = refuse_write, .on_refused = note_refusal};
+    struct cli_dry dry;
+    struct vpa_error err;
+
+    cli.transport = transport;
+    ck_assert_int_eq(cli_dry_connect(&cli, &handler, &dry, &err), 0);
+    cli.transport = NULL;
+    return dry;
+}
+
 /* What a pass would do is judged by the clock that pods are dated by. */
 START_TEST(behind_a_dry_run_the_servers_time_is_known)
 {
-    struct vpa_transport *dry =
-        cli_dry_transport_new(loop, transport, &(struct cli_dry_handler){.on_write = refuse_write});
+    struct cli_dry dry = connect_dry();
     vpa_auto_arena arena = {0};
     const struct vpa_json *root;
     struct vpa_error err;
-    struct vpa_kube_client *forecast = vpa_kube_client_new(
-        &(struct vpa_kube_client_options){
-            .loop = loop, .transport = dry, .random = &rnd, .qps = -1},
-        &err);
 
     vpa_memory_transport_set_ahead(transport, VPA_HOUR);
-    ck_assert_int_eq(vpa_kube_get_json(forecast, "/api/v1/namespaces/n", &arena, &root, &err), 0);
-    ck_assert_int_eq(vpa_kube_client_ahead(forecast), VPA_HOUR);
-    vpa_kube_client_free(forecast);
-    vpa_transport_free(dry);
+    ck_assert_int_eq(vpa_kube_get_json(dry.client, "/api/v1/namespaces/n", &arena, &root, &err), 0);
+    ck_assert_int_eq(vpa_kube_client_ahead(dry.client), VPA_HOUR);
+    cli_dry_release(&dry);
+}
+END_TEST
+
+START_TEST(behind_a_dry_run_a_refused_list_is_empty_and_told)
+{
+    struct cli_dry dry = connect_dry();
+    vpa_auto_arena arena = {0};
+    const struct vpa_json *root;
+    struct vpa_error err;
+
+    forbidden = true;
+    refusals = 0;
+    ck_assert_int_eq(vpa_kube_get_json(dry.client, "/api/v1/namespaces/n/pods?limit=500&x=/y",
+                                       &arena, &root, &err),
+                     0);
+    ck_assert_uint_eq(vpa_json_count(vpa_json_find(root, "items")), 0);
+    ck_assert_int_eq(refusals, 1);
+    cli_dry_release(&dry);
 }
 END_TEST
 
@@ -131,6 +173,7 @@ int main(void)
     tcase_add_test(tc, nothing_of_a_reading_is_kept);
     tcase_add_test(tc, a_list_that_leads_nowhere_ends);
     tcase_add_test(tc, behind_a_dry_run_the_servers_time_is_known);
+    tcase_add_test(tc, behind_a_dry_run_a_refused_list_is_empty_and_told);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }
