@@ -248,6 +248,56 @@ START_TEST(unusable_boosts_are_told_once_for_a_pod)
 }
 END_TEST
 
+/* VPAs of a namespace, older or younger than the one that selects the pod by its labels, or of the
+ * pod's own owner, which says nothing usable; and how many lines one pod makes. */
+#define NEIGHBOURS 100
+#define WEB "{'apiVersion':'apps/v1','kind':'StatefulSet','name':'web'}"
+#define WITHOUT_SELECTOR                                                                           \
+    "{'metadata':{'name':'web','namespace':'ns'},'spec':{'selector':{'matchExpressions':[{'key':"  \
+    "'a','operator':'Odd'}]}}}"
+static const struct {
+    const char *year, *target, *pod;
+    size_t lines;
+} neighbours[] = {
+    {"2020", DB_TARGET, POD_OF("ReplicaSet", "none"), 0},
+    {"2022", DB_TARGET, POD_OF("ReplicaSet", "none"), 0},
+    {"2022", "{'apiVersion':'x.io/v1','kind':'Clone','name':'c'}", POD_OF("ReplicaSet", "none"), 0},
+    {"2022", WEB, POD_OF("StatefulSet", "web"), 1},
+};
+
+START_TEST(a_pod_is_told_of_by_few_lines_however_many_vpas_there_are)
+{
+    struct fixture f = {.stateful_sets = WITHOUT_SELECTOR};
+    struct admit_options options = {.startup_boost = false};
+    struct admit_result result;
+    vpa_auto_buf out = {0}, vpas = {0};
+    struct vpa_error err;
+
+    vpa_buf_init(&out, ADMIT_ANSWER_MAX);
+    vpa_buf_init(&vpas, 1 << 20);
+    vpa_buf_puts(&vpas, BY_LABELS("2021"));
+    for (int i = 0; i < NEIGHBOURS; i++)
+        vpa_buf_printf(&vpas,
+                       ",{'metadata':{'name':'n%d','namespace':'ns','creationTimestamp':'%s-01-01T"
+                       "00:00:00Z'},'spec':{'targetRef':%s}}",
+                       i, neighbours[_i].year, neighbours[_i].target);
+    f.vpas = vpa_buf_text(&vpas);
+    fixture_start(&f, false);
+    fixture_daemon(&f, true);
+    ck_assert_int_eq(admission_sync(f.admission, &err), 0);
+    vpa_loop_pump(f.loop, VPA_SECOND);
+    capture_log(4);
+    struct snapshot *snapshot = snapshot_acquire(admission_cell(f.admission));
+    const char *body =
+        fixture_json(&f.arena, vpa_arena_printf(&f.arena, POD_REVIEW("%s"), neighbours[_i].pod));
+    admit(snapshot, &options, &f.arena, body, strlen(body), &out, &result);
+    snapshot_unref(snapshot);
+    ck_assert_uint_eq(logged("cannot fetch selector"), neighbours[_i].lines);
+    fixture_quiet();
+    fixture_stop(&f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("admission_bounds");
@@ -259,6 +309,8 @@ int main(void)
     tcase_add_loop_test(tc, pods_with_absurdly_many_containers_are_not_read, 0, 2);
     tcase_add_test(tc, unusable_boosts_are_told_once_for_a_pod);
     tcase_add_loop_test(tc, refusals_before_reading, 0, (int)VPA_COUNT(refusals));
+    tcase_add_loop_test(tc, a_pod_is_told_of_by_few_lines_however_many_vpas_there_are, 0,
+                        (int)VPA_COUNT(neighbours));
     suite_add_tcase(suite, tc);
     return fixture_run(suite);
 }
