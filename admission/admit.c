@@ -590,6 +590,8 @@ void admit(const struct snapshot *snapshot, const struct admit_options *options,
     }
     if (options->shadow)
         only_look(&a);
+    if (a.request.dry_run) /* there will be no such pod or VPA */
+        result->entry = (struct vpa_ledger_entry){0};
     vpa_review_encode(out, &a.response);
     vpa_buf_release(&a.patch);
 }

@@ -13,9 +13,10 @@
     "{'metadata':{'generateName':'web-','namespace':'ns','labels':{'app':'web'}" more              \
     ",'ownerReferences':[{'kind':'StatefulSet','name':'web','apiVersion':'apps/v1','controller':"  \
     "true}]},'spec':{'containers':[{'name':'c'}]}}"
-#define POD_REVIEW(pod)                                                                            \
+#define POD_REVIEW_WITH(more, pod)                                                                 \
     "{'request':{'uid':'u','namespace':'ns','resource':{'group':'','version':'v1','resource':"     \
-    "'pods'},'requestKind':{'kind':'Pod'},'operation':'CREATE','object':" pod "}}"
+    "'pods'},'requestKind':{'kind':'Pod'},'operation':'CREATE'" more ",'object':" pod "}}"
+#define POD_REVIEW(pod) POD_REVIEW_WITH("", pod)
 #define DB_TARGET "{'apiVersion':'apps/v1','kind':'StatefulSet','name':'db'}"
 #define BAD_VPA(target)                                                                            \
     "{'metadata':{'name':'bad','namespace':'ns'},'spec':{" target                                  \

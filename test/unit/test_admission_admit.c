@@ -3,10 +3,13 @@
 #include "meters.h"
 #include "captured_log.h"
 
-#define VPA_REVIEW(vpa)                                                                            \
+#define VPA_REVIEW_WITH(more, vpa)                                                                 \
     "{'request':{'uid':'u','name':'v','resource':{'group':'autoscaling.k8s.io','version':'v1',"    \
     "'resource':'verticalpodautoscalers'},'requestKind':{'kind':'VerticalPodAutoscaler'},"         \
-    "'operation':'CREATE','object':" vpa "}}"
+    "'operation':'CREATE'" more ",'object':" vpa "}}"
+#define VPA_REVIEW(vpa) VPA_REVIEW_WITH("", vpa)
+#define DRY_RUN ",'dryRun':true"
+#define INVALID_VPA "{'spec':{'targetRef':{'kind':'a','name':'b'},'updatePolicy':{}}}"
 #define REQUIRED ",'annotations':{'vpa.autoscaling.k8s.io/required':'true'}"
 #define PANIC "{'metadata':{'name':'vpa-panic','namespace':'kube-system'}}"
 
@@ -105,9 +108,15 @@ static const struct admit_row {
      VPA_REVIEW("{'spec':{'targetRef':{'kind':'a','name':'b'},'updatePolicy':{'updateMode':"
                 "'Auto'}}}"),
      "'warnings':['", "patch"},
-    {"invalid VPA is denied", "", "",
-     VPA_REVIEW("{'spec':{'targetRef':{'kind':'a','name':'b'},'updatePolicy':{}}}"),
+    {"invalid VPA is denied", "", "", VPA_REVIEW(INVALID_VPA), "'allowed':false", "patch"},
+    {"dry run of a matched pod", VPA(""), "", POD_REVIEW_WITH(DRY_RUN, POD("")),
+     "'patchType':'JSONPatch'", NULL},
+    {"no dry run", VPA(""), "", POD_REVIEW_WITH(",'dryRun':false", POD("")),
+     "'patchType':'JSONPatch'", NULL},
+    {"dry run of a pod that requires a VPA", "", "", POD_REVIEW_WITH(DRY_RUN, POD(REQUIRED)),
      "'allowed':false", "patch"},
+    {"dry run of an invalid VPA", "", "", VPA_REVIEW_WITH(DRY_RUN, INVALID_VPA), "'allowed':false",
+     "patch"},
 };
 
 /* The body of the answer, heap; *f is to be stopped. */
@@ -160,6 +169,10 @@ static const struct ledger_row {
     {"unreadable pod", "", "", "", ""},
     {"VPA without policy gets one", "", "", "", ""},
     {"invalid VPA is denied", "refuse", "an invalid VerticalPodAutoscaler", "v", ""},
+    {"dry run of a matched pod", "", "", "", ""},
+    {"no dry run", "patch", "recommended", "v", ""},
+    {"dry run of a pod that requires a VPA", "", "", "", ""},
+    {"dry run of an invalid VPA", "", "", "", ""},
 };
 
 static const struct admit_row *row_named(const char *name)
