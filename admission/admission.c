@@ -11,6 +11,7 @@
 
 #include "file_watch.h"
 #include "proof.h"
+#include "scales.h"
 #include "vpa/base/file.h"
 #include "vpa/base/log.h"
 #include "vpa/daemon/certificate_manager.h"
@@ -29,7 +30,7 @@
 #define OWNER_PASS (10 * VPA_SECOND)
 /* Every so many of these, freed memory goes back to the system. */
 #define TRIM_PASSES 6
-/* Every so many, the targets of all VPAs are kept, so that they are known when a pod comes. */
+/* Every so many, the scales of all targets are kept, so that they are known when a pod comes. */
 #define KEEP_PASSES 60
 #define IDLE_WAIT VPA_HOUR
 /* So long after it was told to stop reviews are answered: API servers send them until they have
@@ -51,6 +52,7 @@ struct admission {
 
     struct snapshot_builder *builder;
     struct vpa_owners *owners;
+    struct scales *scales;
     bool publish_posted;
     struct vpa_timer *owner_timer;
     unsigned owner_passes;
@@ -99,31 +101,6 @@ static void publish_soon(void *ctx)
     vpa_loop_post(a->loop, publish, a);
 }
 
-static void follow_target(void *ctx, const struct vpa_object *vpa)
-{
-    struct admission *a = ctx;
-    const struct vpa_target_ref *target = &vpa->target_ref;
-
-    if (target->present)
-        vpa_owners_follow_target(a->owners, vpa->meta.ns, target->api_version, target->kind,
-                                 target->name);
-}
-
-static void keep_targets(struct admission *a)
-{
-    vpa_auto_cache_list struct vpa_cache_list list = {0};
-
-    vpa_cache_list(snapshot_builder_vpas(a->builder), VPA_CACHE_KNOWN, &list);
-    for (size_t i = 0; i < list.count; i++) {
-        const struct vpa_object *vpa = list.objects[i];
-        const struct vpa_target_ref *target = &vpa->target_ref;
-
-        if (target->present)
-            vpa_owners_keep_target(a->owners, vpa->meta.ns, target->api_version, target->kind,
-                                   target->name);
-    }
-}
-
 static void on_owner_pass(void *ctx)
 {
     struct admission *a = ctx;
@@ -132,7 +109,7 @@ static void on_owner_pass(void *ctx)
     if (a->owner_passes % TRIM_PASSES == 0)
         malloc_trim(0); /* lists leave behind a tenth of what we hold */
     if (++a->owner_passes % KEEP_PASSES == 0)
-        keep_targets(a);
+        scales_begin_round(a->scales);
     vpa_timer_start(a->owner_timer, OWNER_PASS);
 }
 
@@ -185,17 +162,24 @@ static bool is_needed(const struct admission *a)
     return a->ready && proof_must_answer(a->proof) && proof_is_alive(a->proof, &ignored);
 }
 
+/* What is still to be done at the start, or NULL. The scales too: all pods come to a new replica as
+ * soon as it is ready. */
+static const char *undone(const struct admission *a)
+{
+    if (!a->synced)
+        return "the caches are not filled yet";
+    if (!scales_were_asked(a->scales))
+        return "scales of targets are being asked for";
+    return a->proof ? NULL : "the webhook's port is not open yet";
+}
+
 static bool is_ready(void *ctx, struct vpa_buf *why)
 {
     struct admission *a = ctx;
+    const char *first = a->leaving ? "the webhook is stopping" : undone(a);
 
-    if (a->leaving) {
-        vpa_buf_puts(why, "the webhook is stopping");
-        return false;
-    }
-    if (!a->proof) {
-        vpa_buf_puts(why, a->synced ? "the webhook's port is not open yet"
-                                    : "the caches are not filled yet");
+    if (first) {
+        vpa_buf_puts(why, first);
         return false;
     }
     bool ready = proof_is_ready(a->proof, why) && is_fresh(a, why);
@@ -269,7 +253,8 @@ struct admission *admission_new(const struct admission_options *options)
     a->owners = vpa_owners_new(&(struct vpa_owners_options){
         .client = a->client, .ns = a->config->common.vpa_object_namespace});
     snapshot_builder_on_change(a->builder, publish_soon, a);
-    snapshot_builder_on_vpa(a->builder, follow_target, a);
+    a->scales = scales_new(a->loop, a->owners, snapshot_builder_vpas(a->builder));
+    snapshot_builder_on_vpa(a->builder, scales_follow, a->scales);
     vpa_owners_on_change(a->owners, publish_soon, a);
     a->owner_timer = vpa_timer_new(a->loop, on_owner_pass, a);
     a->reload_timer = vpa_timer_new(a->loop, on_reload_timer, a);
@@ -295,6 +280,7 @@ void admission_free(struct admission *a)
     vpa_timer_free(a->reload_timer);
     vpa_timer_free(a->register_timer);
     vpa_loop_unpost(a->loop, publish, a);
+    scales_free(a->scales);
     snapshot_builder_free(a->builder);
     vpa_owners_free(a->owners);
     vpa_certificate_manager_free(a->manager);
@@ -332,6 +318,7 @@ int admission_sync(struct admission *a, struct vpa_error *err)
     VPA_INFO("Initial VPA synced successfully",
              VPA_KV("vpas", (int64_t)vpa_cache_count(snapshot_builder_vpas(a->builder))));
     publish(a);
+    scales_begin_round(a->scales);
     a->synced = true;
     return 0;
 }

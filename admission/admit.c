@@ -98,6 +98,8 @@ struct candidates {
     struct vpa_candidate *items;
     size_t count;
     size_t capacity;
+    bool told;                     /* of one without a selector: a pod makes one line of all */
+    const struct vpa_object *best; /* with add_stronger */
 };
 
 static void add_candidate(void *ctx, const struct vpa_object *vpa)
@@ -112,8 +114,10 @@ static void add_candidate(void *ctx, const struct vpa_object *vpa)
     if (target->present &&
         vpa_owner_view_selector(c->owners, vpa->meta.ns, target->api_version, target->kind,
                                 target->name, &selector, &err) < 0) {
-        VPA_V(3, "Skipping VPA object because we cannot fetch selector",
-              VPA_KV("namespace", vpa->meta.ns), VPA_KV("vpa", vpa->meta.name), VPA_KERR(&err));
+        if (!c->told)
+            VPA_V(3, "Skipping VPA object because we cannot fetch selector",
+                  VPA_KV("namespace", vpa->meta.ns), VPA_KV("vpa", vpa->meta.name), VPA_KERR(&err));
+        c->told = true;
         return;
     }
     if (c->count == c->capacity) {
@@ -124,6 +128,15 @@ static void add_candidate(void *ctx, const struct vpa_object *vpa)
         c->items = items;
     }
     c->items[c->count++] = (struct vpa_candidate){vpa, selector};
+}
+
+/* Of a large namespace few are: the selectors of the others need not be known. */
+static void add_stronger(void *ctx, const struct vpa_object *vpa)
+{
+    struct candidates *c = ctx;
+
+    if (vpa_match_stronger(vpa, c->best))
+        add_candidate(c, vpa);
 }
 
 /* The topmost controller of the pod; the empty kind and name when there is none. is_mirror: the pod
@@ -167,16 +180,16 @@ static const struct vpa_object *strongest_unowned(const struct snapshot *snapsho
     const struct vpa_labels *labels = &pod->meta.labels;
     const struct vpa_candidate *best =
         vpa_match_strongest(c->items, c->count, c->rule, pod->meta.ns, "", "", labels);
-    const struct vpa_object *vpa = best ? best->vpa : NULL;
     size_t first = c->count;
 
-    if (vpa)
-        snapshot_targeting_vpas(snapshot, pod->meta.ns, add_candidate, c);
+    c->best = best ? best->vpa : NULL;
+    c->told = true; /* they are others' VPAs most of the time, and as many as there are */
+    if (c->best)
+        snapshot_targeting_vpas(snapshot, pod->meta.ns, add_stronger, c);
     for (size_t i = first; i < c->count; i++)
-        if (vpa_match_stronger(c->items[i].vpa, vpa) &&
-            vpa_match_selects(&c->items[i], pod->meta.ns, labels))
+        if (vpa_match_selects(&c->items[i], pod->meta.ns, labels))
             return NULL;
-    return vpa;
+    return c->best;
 }
 
 const struct vpa_object *admit_match(const struct snapshot *snapshot, enum vpa_match_rule rule,
@@ -577,6 +590,8 @@ void admit(const struct snapshot *snapshot, const struct admit_options *options,
     }
     if (options->shadow)
         only_look(&a);
+    if (a.request.dry_run) /* there will be no such pod or VPA */
+        result->entry = (struct vpa_ledger_entry){0};
     vpa_review_encode(out, &a.response);
     vpa_buf_release(&a.patch);
 }

@@ -7,6 +7,11 @@
 
 #include "vpa/base/str.h"
 
+static const char *own_namespace(void)
+{
+    return vpa_or_empty(getenv("NAMESPACE"));
+}
+
 static int check(void *settings, struct vpa_arena *arena, int *exit_status, struct vpa_error *err)
 {
     struct admission_config *config = settings;
@@ -14,7 +19,14 @@ static int check(void *settings, struct vpa_arena *arena, int *exit_status, stru
     (void)arena;
     if (config->shadow)
         config->register_webhook = false;
-    return admission_config_check(config, exit_status, err);
+    if (admission_config_check(config, exit_status, err) < 0)
+        return -1;
+    if (!config->manage_certificates || *own_namespace())
+        return 0;
+    *exit_status = 1;
+    return vpa_fail(err, VPA_INVALID,
+                    "--manage-certificates needs NAMESPACE: set that environment variable to the "
+                    "namespace of the pod, where its Secret is kept.");
 }
 
 static int run(const void *settings, struct vpa_process *process)
@@ -23,7 +35,7 @@ static int run(const void *settings, struct vpa_process *process)
         admission_new(&(struct admission_options){.config = settings,
                                                   .loop = process->loop,
                                                   .client = process->clients[0],
-                                                  .ns = vpa_or_empty(getenv("NAMESPACE")),
+                                                  .ns = own_namespace(),
                                                   .host_name = process->host_name,
                                                   .ledger = process->ledger,
                                                   .observe = process->observe});

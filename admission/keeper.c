@@ -137,25 +137,69 @@ static void put_version_test(struct vpa_json_writer *w, const struct registratio
     vpa_json_close_object(w);
 }
 
+/* As they would be registered now; NULL when there is too much of them. */
+static const struct vpa_json *wanted_webhooks(const struct keeper *k, const char *ca,
+                                              struct vpa_arena *arena)
+{
+    const struct registration_wanted *wanted = &k->options.wanted;
+    const struct vpa_json *object;
+    vpa_auto_buf text = {0};
+
+    vpa_buf_init(&text, WEBHOOK_BODY_MAX);
+    webhook_encode(wanted->config, wanted->ns, ca, &text);
+    if (vpa_json_parse(arena, vpa_buf_text(&text), text.len, &object, NULL) < 0)
+        return NULL;
+    return vpa_json_find(object, "webhooks");
+}
+
 /* All of it as it would be registered now; a caBundle that is not ours, or does as it is, stays. */
 static void put_webhooks(struct keeper *k, struct vpa_json_writer *w,
                          const struct registration_view *view)
 {
-    const struct registration_wanted *wanted = &k->options.wanted;
     bool stays = !view->ca_is_ours || !k->options.ca_is_wrong(k->options.ctx, view);
     const char *ca = stays ? view->ca : k->options.ca(k->options.ctx);
     vpa_auto_arena arena = {0};
-    vpa_auto_buf text = {0};
-    const struct vpa_json *object;
-    struct vpa_error err;
 
-    vpa_buf_init(&text, WEBHOOK_BODY_MAX);
-    webhook_encode(wanted->config, wanted->ns, ca, &text);
     put_op(w, "replace", "/webhooks");
-    if (vpa_json_parse(&arena, vpa_buf_text(&text), text.len, &object, &err) == 0)
-        vpa_json_put_node(w, vpa_json_find(object, "webhooks"));
+    vpa_json_put_node(w, wanted_webhooks(k, ca, &arena));
+    vpa_json_close_object(w);
+}
+
+/* Whose certificates are trusted stays to the byte. */
+static void put_client_config(struct vpa_json_writer *w, const struct vpa_json *wanted,
+                              const struct registration_view *view)
+{
+    vpa_json_open_object(w);
+    vpa_json_foreach (member, wanted) {
+        vpa_json_key(w, vpa_json_name(member));
+        vpa_json_put_node(w, member);
+    }
+    if (*view->ca_base64)
+        vpa_json_member_string(w, "caBundle", view->ca_base64);
+    vpa_json_close_object(w);
+}
+
+/* That part alone: what is not compared may have been changed by hand, and stays. */
+static void put_part(struct vpa_json_writer *w, const struct registration_view *view,
+                     const struct vpa_json *hook, const char *what)
+{
+    bool is_service = strcmp(what, "service") == 0;
+    const char *name = is_service ? "clientConfig" : what;
+    const struct vpa_json *wanted = vpa_json_find(hook, name);
+    vpa_auto_free char *path = vpa_xprintf("/webhooks/%zu/%s", view->index, name);
+
+    if (!wanted) {
+        vpa_json_open_object(w);
+        vpa_json_member_string(w, "op", "remove");
+        vpa_json_member_string(w, "path", path);
+        vpa_json_close_object(w);
+        return;
+    }
+    put_op(w, "add", path);
+    if (is_service)
+        put_client_config(w, wanted, view);
     else
-        vpa_json_put_null(w);
+        vpa_json_put_node(w, wanted);
     vpa_json_close_object(w);
 }
 
@@ -172,7 +216,23 @@ static void put_ca(struct keeper *k, struct vpa_json_writer *w,
     vpa_json_close_object(w);
 }
 
-static int patch(struct keeper *k, bool ca_alone, struct vpa_error *err)
+static int put_parts(struct keeper *k, struct vpa_json_writer *w,
+                     const struct registration_view *view, struct vpa_error *err)
+{
+    vpa_auto_arena arena = {0};
+    const struct vpa_json *hook = vpa_json_first(wanted_webhooks(k, NULL, &arena));
+
+    if (!hook)
+        return vpa_fail(err, VPA_LIMIT, "the flags make it longer than %zu bytes",
+                        (size_t)WEBHOOK_BODY_MAX);
+    for (size_t i = 0; i < view->fault_count; i++)
+        put_part(w, view, hook, view->faults[i]);
+    if (view->ca_is_ours && k->options.ca_is_wrong(k->options.ctx, view))
+        put_ca(k, w, view);
+    return 0;
+}
+
+static int patch(struct keeper *k, const char *what, struct vpa_error *err)
 {
     const struct registration_view *view = registration_view(k->options.registration);
     struct vpa_json_writer w;
@@ -182,10 +242,10 @@ static int patch(struct keeper *k, bool ca_alone, struct vpa_error *err)
     vpa_json_writer_init(&w, &body);
     vpa_json_open_array(&w);
     put_version_test(&w, view);
-    if (ca_alone)
-        put_ca(k, &w, view);
-    else
+    if (strcmp(what, "webhooks") == 0)
         put_webhooks(k, &w, view);
+    else if (put_parts(k, &w, view, err) < 0)
+        return -1;
     vpa_json_close_array(&w);
     return webhook_call(k->options.client, VPA_KUBE_PATCH_JSON, name_of(k), &body, err);
 }
@@ -196,7 +256,7 @@ static int repair(struct keeper *k, const char *what, struct vpa_error *err)
     vpa_auto_buf body = {0};
 
     if (strcmp(what, "gone") != 0)
-        return patch(k, strcmp(what, "caBundle") == 0, err);
+        return patch(k, what, err);
     vpa_buf_init(&body, WEBHOOK_BODY_MAX);
     webhook_encode(wanted->config, wanted->ns, k->options.ca(k->options.ctx), &body);
     return webhook_call(k->options.client, VPA_KUBE_CREATE, NULL, &body, err);

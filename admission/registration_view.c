@@ -130,21 +130,32 @@ static bool same_destination(const struct vpa_json *live, const struct vpa_json 
            port == HTTPS_PORT && (!*path || strcmp(path, "/") == 0);
 }
 
-static const char *fault_of_ours(const struct vpa_json *live, const struct vpa_json *wanted)
+static bool same_part(const struct vpa_json *live, const struct vpa_json *wanted, const char *name,
+                      bool (*same)(const struct vpa_json *live, const struct vpa_json *wanted))
 {
-    if (!same_destination(vpa_json_find(live, "clientConfig"),
-                          vpa_json_find(wanted, "clientConfig")))
-        return "service";
-    if (!same_rules(vpa_json_find(live, "rules"), vpa_json_find(wanted, "rules")))
-        return "rules";
-    if (!same_selector(vpa_json_find(live, "namespaceSelector"),
-                       vpa_json_find(wanted, "namespaceSelector")))
-        return "namespaceSelector";
-    if (!is_empty(vpa_json_find(live, "objectSelector")))
-        return "objectSelector";
-    if (!is_empty(vpa_json_find(live, "matchConditions")))
-        return "matchConditions";
-    return sends_v1(live) ? "" : "admissionReviewVersions";
+    return same(vpa_json_find(live, name), vpa_json_find(wanted, name));
+}
+
+static void compare(struct registration_view *view, const struct vpa_json *live,
+                    const struct vpa_json *wanted)
+{
+    const struct {
+        const char *what;
+        bool same;
+    } parts[REGISTRATION_FAULTS_MAX] = {
+        {"service", same_part(live, wanted, "clientConfig", same_destination)},
+        {"rules", same_part(live, wanted, "rules", same_rules)},
+        {"namespaceSelector", same_part(live, wanted, "namespaceSelector", same_selector)},
+        {"objectSelector", is_empty(vpa_json_find(live, "objectSelector"))},
+        {"matchConditions", is_empty(vpa_json_find(live, "matchConditions"))},
+        {"admissionReviewVersions", sends_v1(live)},
+    };
+
+    view->fault_count = 0;
+    for (size_t i = 0; i < VPA_COUNT(parts); i++)
+        if (!parts[i].same)
+            view->faults[view->fault_count++] = parts[i].what;
+    view->fault = view->fault_count ? view->faults[0] : "";
 }
 
 /* ---- what it says ---- */
@@ -232,7 +243,9 @@ static void read_hook(struct registration_view *view, const struct vpa_json *obj
     if (!view->object_is_ours)
         return;
     const struct vpa_json *ours = wanted_object(arena, wanted);
-    view->fault = fault_of_ours(hook, vpa_json_first(vpa_json_find(ours, "webhooks")));
+    compare(view, hook, vpa_json_first(vpa_json_find(ours, "webhooks")));
+    if (*view->fault && strcmp(text_of(hook, "name"), WEBHOOK_NAME) != 0)
+        view->fault = "webhooks"; /* somebody else's, not to be mended piece by piece */
     view->settings_differ = !same_settings(object, hook, ours);
 }
 

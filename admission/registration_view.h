@@ -25,12 +25,13 @@ struct registration_wanted { /* borrowed */
     const char *ns; /* of our service */
 };
 
+#define REGISTRATION_FAULTS_MAX 6
 struct registration_view { /* texts never NULL once read; in the arena */
     struct vpa_arena arena;
     const char *resource_version;
     const char *host;      /* the name that the API server wants to see in the certificate */
     const char *ca;        /* PEM text of caBundle, "" without: the anchors of the system */
-    const char *ca_base64; /* as it stands there */
+    const char *ca_base64; /* as it stands there, "" without */
     size_t index;          /* of our webhook among those of the object */
     bool object_is_ours;
     bool ca_is_ours;
@@ -39,6 +40,9 @@ struct registration_view { /* texts never NULL once read; in the arena */
         settings_differ; /* labels, failurePolicy or the like are not those of our flags; of ours */
     bool refuses;        /* failurePolicy is Fail: pods are refused while nobody answers */
     const char *fault;   /* what is not as it should be, "" for nothing: "rules" */
+    /* All of that, the first is fault; of an object of ours that has a webhook of our name. */
+    const char *faults[REGISTRATION_FAULTS_MAX];
+    size_t fault_count;
 };
 
 /* Replaces what the view held. An object without a webhook has that as its fault, and no host. */

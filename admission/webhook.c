@@ -37,17 +37,6 @@ void webhook_path(struct vpa_buf *path, const char *name)
     vpa_kube_path(path, WEBHOOK_GROUP_VERSION, NULL, "mutatingwebhookconfigurations", name, NULL);
 }
 
-static int call(struct vpa_kube_client *client, enum vpa_kube_verb verb, const char *name,
-                const char *body, size_t len, struct vpa_error *err)
-{
-    vpa_auto_buf path = {0};
-
-    webhook_path(&path, name);
-    const struct vpa_kube_call request = {
-        .verb = verb, .path = vpa_buf_text(&path), .body = body, .body_len = len};
-    return vpa_kube_do(client, &request, NULL, NULL, err);
-}
-
 int webhook_call(struct vpa_kube_client *client, enum vpa_kube_verb verb, const char *name,
                  const struct vpa_buf *body, struct vpa_error *err)
 {
@@ -176,7 +165,7 @@ static int patch_ca(struct vpa_kube_client *client, const char *name, const char
     vpa_json_close_object(&w);
     vpa_json_close_array(&w);
     vpa_json_close_object(&w);
-    return call(client, VPA_KUBE_PATCH_STRATEGIC, name, body.data, body.len, err);
+    return webhook_call(client, VPA_KUBE_PATCH_STRATEGIC, name, &body, err);
 }
 
 static int reload_ca(struct vpa_kube_client *client, const char *name, const char *ca, size_t len,

@@ -19,17 +19,16 @@ struct webhook_label {
     struct vpa_slice value;
 };
 
-static struct vpa_slice trim_quotes(const char *text)
+/* A heap string. */
+static char *trim_quotes(const char *text)
 {
-    struct vpa_slice s = {text, strlen(text)};
+    size_t len;
 
-    while (s.len && s.ptr[0] == '"') {
-        s.ptr++;
-        s.len--;
-    }
-    while (s.len && s.ptr[s.len - 1] == '"')
-        s.len--;
-    return s;
+    text += strspn(text, "\"");
+    len = strlen(text);
+    while (len && text[len - 1] == '"')
+        len--;
+    return vpa_xstrndup(text, len);
 }
 
 /* One item "key:value" of the list. */
@@ -51,13 +50,13 @@ static bool slices_equal(struct vpa_slice a, struct vpa_slice b)
 }
 
 /* Number of labels, or -1 for a malformed list. Of a repeated key the last counts. */
-static int parse_labels(struct vpa_slice rest, struct webhook_label labels[LABELS_MAX])
+static int parse_labels(const char *list, struct webhook_label labels[LABELS_MAX])
 {
+    const char *rest = list;
+    struct vpa_slice item;
     int count = 0;
 
-    for (bool more = true; more;) {
-        const char *comma = memchr(rest.ptr, ',', rest.len);
-        struct vpa_slice item = {rest.ptr, comma ? (size_t)(comma - rest.ptr) : rest.len};
+    while (vpa_str_split(&rest, ',', &item)) {
         struct webhook_label label;
         int at = 0;
 
@@ -70,11 +69,6 @@ static int parse_labels(struct vpa_slice rest, struct webhook_label labels[LABEL
         labels[at] = label;
         if (at == count)
             count++;
-        more = comma != NULL;
-        if (more) {
-            rest.len -= item.len + 1;
-            rest.ptr += item.len + 1;
-        }
     }
     return count;
 }
@@ -93,12 +87,11 @@ static void put_labels(struct vpa_json_writer *w, const char *text)
 
     if (text[0] == '\0')
         return;
-    struct vpa_slice list = trim_quotes(text);
+    vpa_auto_free char *list = trim_quotes(text);
     int count = parse_labels(list, labels);
     if (count < 0) {
         vpa_fail(&err, VPA_INVALID,
-                 "labels '%.*s' are invalid, the format should be: 'key1:value1,key2:value2'",
-                 (int)list.len, list.ptr);
+                 "labels '%s' are invalid, the format should be: 'key1:value1,key2:value2'", list);
         VPA_ERROR("Unable to parse webhook labels", VPA_KERR(&err));
         return;
     }

@@ -104,7 +104,7 @@ run_ctest() {
 
 tier_unit() {
     local passed=0 failed=0 skipped=0 preset threaded=(test_http test_http_tls test_connections test_hostile_server test_loop test_owner test_observe
-        test_json test_admission_admit test_admission_daemon test_shared_map test_admission_snapshot test_admission_adviser test_recommender_query
+        test_json test_admission_admit test_admission_bounds test_admission_daemon test_shared_map test_admission_snapshot test_admission_adviser test_recommender_query
         test_recommender_query_api test_ledger)
     for preset in asan clang tsan; do
         say "unit tests, preset $preset"

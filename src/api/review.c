@@ -21,7 +21,6 @@ struct review {
     const char *request_kind_group, *request_kind_version;
     const char *request_group, *request_version, *request_resource, *request_sub_resource;
     const char *user_name, *user_uid;
-    bool dry_run;
     bool groups, extra, response;
 };
 
@@ -132,7 +131,7 @@ static const struct vpa_json_field request_fields[] = {
     TEXT(request.ns, "namespace"),
     TEXT(request.operation, "operation"),
     VPA_JSON_INSIDE("userInfo", &user_shape),
-    VPA_JSON_FLAG(struct review, dry_run, "dryRun", 0),
+    VPA_JSON_FLAG(struct review, request.dry_run, "dryRun", 0),
 };
 static const struct vpa_json_shape request_shape = SHAPE_OF(request_fields);
 

@@ -511,18 +511,19 @@ void owner_wanted_unref(struct owner_wanted *w)
     free(w);
 }
 
-void vpa_owners_keep_target(struct vpa_owners *o, const char *ns, const char *api_version,
+bool vpa_owners_keep_target(struct vpa_owners *o, const char *ns, const char *api_version,
                             const char *kind, const char *name)
 {
     const struct vpa_controller_key key = {ns, kind, name, api_version};
 
     if (vpa_is_well_known_kind(kind) || owner_bad_api_version(api_version))
-        return;
+        return true;
     struct owner_scale *s = owner_scale_find(o, &key);
     if (s)
         s->last_read = vpa_loop_monotonic(o->loop);
     else
         owner_wanted_add(o->wanted, &key);
+    return s != NULL;
 }
 
 void vpa_owners_follow_target(struct vpa_owners *o, const char *ns, const char *api_version,

@@ -1,56 +1,22 @@
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "admission_fixture.h"
+#include "admission_reviews.h"
 #include "meters.h"
 #include "captured_log.h"
 
-#define STATEFUL_SET                                                                               \
-    "{'metadata':{'name':'web','namespace':'ns'},'spec':{'selector':{'matchLabels':{'app':'web'}}" \
-    "}}"
-#define VPA(more)                                                                                  \
-    "{'metadata':{'name':'v','namespace':'ns'},'spec':{'targetRef':{'kind':'StatefulSet','name':"  \
-    "'web','apiVersion':'apps/v1'}" more "},'status':{'recommendation':{"                          \
-    "'containerRecommendations':[{'containerName':'c','target':{'cpu':'2'}}]}}}"
-#define POD(more)                                                                                  \
-    "{'metadata':{'generateName':'web-','namespace':'ns','labels':{'app':'web'}" more              \
-    ",'ownerReferences':[{'kind':'StatefulSet','name':'web','apiVersion':'apps/v1','controller':"  \
-    "true}]},'spec':{'containers':[{'name':'c'}]}}"
-#define POD_REVIEW(pod)                                                                            \
-    "{'request':{'uid':'u','namespace':'ns','resource':{'group':'','version':'v1','resource':"     \
-    "'pods'},'requestKind':{'kind':'Pod'},'operation':'CREATE','object':" pod "}}"
-#define VPA_REVIEW(vpa)                                                                            \
+#define VPA_REVIEW_WITH(more, vpa)                                                                 \
     "{'request':{'uid':'u','name':'v','resource':{'group':'autoscaling.k8s.io','version':'v1',"    \
     "'resource':'verticalpodautoscalers'},'requestKind':{'kind':'VerticalPodAutoscaler'},"         \
-    "'operation':'CREATE','object':" vpa "}}"
+    "'operation':'CREATE'" more ",'object':" vpa "}}"
+#define VPA_REVIEW(vpa) VPA_REVIEW_WITH("", vpa)
+#define DRY_RUN ",'dryRun':true"
+#define INVALID_VPA "{'spec':{'targetRef':{'kind':'a','name':'b'},'updatePolicy':{}}}"
 #define REQUIRED ",'annotations':{'vpa.autoscaling.k8s.io/required':'true'}"
-#define DB_TARGET "{'apiVersion':'apps/v1','kind':'StatefulSet','name':'db'}"
-#define BAD_VPA(target)                                                                            \
-    "{'metadata':{'name':'bad','namespace':'ns'},'spec':{" target                                  \
-    "'resourcePolicy':{'containerPolicies':[{'containerName':'*','minAllowed':{'cpu':'1e1.5'}}]}}" \
-    "}"
 #define PANIC "{'metadata':{'name':'vpa-panic','namespace':'kube-system'}}"
 
-/* Many for the same pod: the oldest governs it. */
-#define AGED(name, year)                                                                           \
-    "{'metadata':{'name':'" name "','namespace':'ns','creationTimestamp':'" year                   \
-    "-01-01T00:00:00Z'},'spec':{'targetRef':{'kind':'StatefulSet','name':'web','apiVersion':"      \
-    "'apps/v1'}},'status':{'recommendation':{'containerRecommendations':[{'containerName':'c',"    \
-    "'target':{'cpu':'2'}}]}}}"
 #define SIX(name, year)                                                                            \
     AGED(name "0", year)                                                                           \
     "," AGED(name "1", year) "," AGED(name "2", year) "," AGED(name "3", year) "," AGED(           \
         name "4", year) "," AGED(name "5", year)
-#define BY_LABELS(year)                                                                            \
-    "{'metadata':{'name':'s','namespace':'ns','creationTimestamp':'" year                          \
-    "-01-01T00:00:00Z'},'spec':{'selector':{'matchLabels':{'app':'web'}}}}"
-#define OF_DB(year)                                                                                \
-    "{'metadata':{'name':'d','namespace':'ns','creationTimestamp':'" year                          \
-    "-01-01T00:00:00Z'},'spec':{'targetRef':" DB_TARGET "}}"
-#define POD_OF(kind, owner)                                                                        \
-    "{'metadata':{'name':'p','namespace':'ns','labels':{'app':'web'},'ownerReferences':[{'kind':"  \
-    "'" kind "','name':'" owner                                                                    \
-    "','apiVersion':'apps/v1','controller':true}]},'spec':{'containers':[{'name':'c'}]}}"
 #define YOUNG SIX("y", "2021")
 #define OLD AGED("o", "2020")
 
@@ -142,9 +108,15 @@ static const struct admit_row {
      VPA_REVIEW("{'spec':{'targetRef':{'kind':'a','name':'b'},'updatePolicy':{'updateMode':"
                 "'Auto'}}}"),
      "'warnings':['", "patch"},
-    {"invalid VPA is denied", "", "",
-     VPA_REVIEW("{'spec':{'targetRef':{'kind':'a','name':'b'},'updatePolicy':{}}}"),
+    {"invalid VPA is denied", "", "", VPA_REVIEW(INVALID_VPA), "'allowed':false", "patch"},
+    {"dry run of a matched pod", VPA(""), "", POD_REVIEW_WITH(DRY_RUN, POD("")),
+     "'patchType':'JSONPatch'", NULL},
+    {"no dry run", VPA(""), "", POD_REVIEW_WITH(",'dryRun':false", POD("")),
+     "'patchType':'JSONPatch'", NULL},
+    {"dry run of a pod that requires a VPA", "", "", POD_REVIEW_WITH(DRY_RUN, POD(REQUIRED)),
      "'allowed':false", "patch"},
+    {"dry run of an invalid VPA", "", "", VPA_REVIEW_WITH(DRY_RUN, INVALID_VPA), "'allowed':false",
+     "patch"},
 };
 
 /* The body of the answer, heap; *f is to be stopped. */
@@ -197,6 +169,10 @@ static const struct ledger_row {
     {"unreadable pod", "", "", "", ""},
     {"VPA without policy gets one", "", "", "", ""},
     {"invalid VPA is denied", "refuse", "an invalid VerticalPodAutoscaler", "v", ""},
+    {"dry run of a matched pod", "", "", "", ""},
+    {"no dry run", "patch", "recommended", "v", ""},
+    {"dry run of a pod that requires a VPA", "", "", "", ""},
+    {"dry run of an invalid VPA", "", "", "", ""},
 };
 
 static const struct admit_row *row_named(const char *name)
@@ -388,44 +364,6 @@ START_TEST(unreadable_limit_ranges_fail_the_calculation)
 }
 END_TEST
 
-static const struct refusal_row {
-    const char *content_type;
-    bool too_large;
-    int status;
-    const char *body;
-} refusals[] = {
-    {NULL, false, 200, NULL},
-    {"text/plain", false, 200, NULL},
-    {"application/json; charset=utf-8", false, 200, NULL},
-    {"application/json", true, 413, "request payload too large\n"},
-};
-
-START_TEST(refusals_before_reading)
-{
-    const struct refusal_row *row = &refusals[_i];
-    struct snapshot_builder *builder =
-        snapshot_builder_new(&(struct snapshot_options){.ns = "", .panic_ns = ""});
-    struct server *server =
-        server_new_unbound(&(struct server_options){.cell = snapshot_builder_cell(builder)});
-    struct vpa_server_response response = {0};
-    const struct vpa_server_request request = {
-        .method = "POST", .path = "/", .query = "", .body = "", .body_too_large = row->too_large};
-
-    fixture_quiet();
-    server_answer(server, &request, row->content_type, &response);
-    ck_assert_int_eq(response.status, row->status);
-    if (row->body)
-        ck_assert_str_eq(response.body, row->body);
-    else
-        ck_assert(!response.body && !response.content_type);
-    ck_assert_int_eq(response.nosniff, row->status != 200);
-    free(response.body);
-    server_free(server);
-    server_free(NULL);
-    snapshot_builder_free(builder);
-}
-END_TEST
-
 static double counted(const char *name, const char *label)
 {
     for (size_t i = 0; i < admission_metric_count; i++)
@@ -524,171 +462,6 @@ START_TEST(failed_handshakes_are_told_once)
 }
 END_TEST
 
-static void complain_once(struct server *server)
-{
-    struct vpa_server_response response = {0};
-    const struct vpa_server_request request = {
-        .method = "POST", .path = "/", .query = "", .body = "", .body_too_large = true};
-
-    server_answer(server, &request, "application/json", &response);
-    free(response.body);
-}
-
-/* The sum of what the lines say. */
-static size_t left_out(void)
-{
-    static const char key[] = "notLogged=";
-    size_t sum = 0;
-
-    for (const char *at = logged_text(); (at = strstr(at, key)); at++)
-        sum += strtoul(at + strlen(key), NULL, 10);
-    return sum;
-}
-
-/* Whoever can reach the port can be refused as often as they like; the log stays short, and tells
- * how much it left out. */
-START_TEST(complaints_are_bounded)
-{
-    static const char *const bodies[] = {
-        "{",
-        "{'request':{'uid':'u','resource':{'group':'','version':'v2','resource':'pods'}}}",
-        "{'request':{'uid':'u','resource':{'group':'x','version':'v1','resource':'pods'}}}",
-        POD_REVIEW("{'spec':5}"),
-        POD_REVIEW("null"),
-    };
-    struct snapshot_builder *builder =
-        snapshot_builder_new(&(struct snapshot_options){.ns = "", .panic_ns = ""});
-    struct server *server =
-        server_new_unbound(&(struct server_options){.cell = snapshot_builder_cell(builder)});
-    vpa_auto_arena arena = {0};
-
-    capture_log(0);
-    for (size_t i = 0; i < 2000; i++) {
-        const char *body = fixture_json(&arena, bodies[i % VPA_COUNT(bodies)]);
-        struct vpa_server_response response = {0};
-        const struct vpa_server_request request = {.method = "POST",
-                                                   .path = "/",
-                                                   .query = "",
-                                                   .body = body,
-                                                   .body_len = strlen(body),
-                                                   .body_too_large = i % 7 == 0};
-        server_answer(server, &request, i % 11 ? "application/json" : "text/plain", &response);
-        free(response.body);
-    }
-    size_t lines = logged("\n");
-    ck_assert_uint_ge(lines, 100); /* and ten for each second that this has taken */
-    ck_assert_uint_lt(lines, 1000);
-
-    size_t sent = 2000;
-    for (; logged("\n") == lines; sent++)
-        complain_once(server);
-    ck_assert_uint_ge(logged("notLogged=0"), 100);
-    ck_assert_uint_eq(left_out(), sent - lines - 1);
-    fixture_quiet();
-    server_free(server);
-    snapshot_builder_free(builder);
-}
-END_TEST
-
-/* What nobody should have sent, and what is told of it. */
-static const struct {
-    const char *body, *complaint, *why;
-} odd_reviews[] = {
-    {"{", "Cannot read the admission review", "line 1 column 2: unexpected end of text"},
-    {"{'request':{'uid':'u','resource':{'group':'','version':'v2','resource':'pods'}}}",
-     "Expected the resource v1 pods", "v2"},
-    {"{'request':{'uid':'u','resource':{'group':'x','version':'v1','resource':'pods'}}}",
-     "not supported resource type", "x/pods"},
-    {POD_REVIEW("null"), "Cannot read pod", "ns/: there is no object"},
-    {POD_REVIEW("{'spec':5}"), "Cannot read pod", "ns/: spec: expected object, found number"},
-};
-
-START_TEST(odd_reviews_are_told)
-{
-    struct snapshot_builder *builder =
-        snapshot_builder_new(&(struct snapshot_options){.ns = "", .panic_ns = ""});
-    struct snapshot *snapshot = snapshot_acquire(snapshot_builder_cell(builder));
-    struct admit_options options = {.startup_boost = false};
-    struct admit_result result;
-    vpa_auto_arena arena = {0};
-    vpa_auto_buf out = {0};
-    const char *body = fixture_json(&arena, odd_reviews[_i].body);
-
-    vpa_buf_init(&out, ADMIT_ANSWER_MAX);
-    admit(snapshot, &options, &arena, body, strlen(body), &out, &result);
-    ck_assert_pstr_eq(result.complaint, odd_reviews[_i].complaint);
-    ck_assert_pstr_eq(result.complaint_why, odd_reviews[_i].why);
-    snapshot_unref(snapshot);
-    snapshot_builder_free(builder);
-}
-END_TEST
-
-/* More than is read, in depth and in number, yet JSON: an answer without its uid would be none. */
-START_TEST(reviews_beyond_our_limits_are_answered_with_their_uid)
-{
-    int brackets = _i == 0 ? VPA_JSON_DEPTH_MAX : 1;
-    size_t numbers = _i == 0 ? 1 : VPA_JSON_FOLDED_VALUES_MAX;
-    struct snapshot_builder *builder =
-        snapshot_builder_new(&(struct snapshot_options){.ns = "", .panic_ns = ""});
-    struct snapshot *snapshot = snapshot_acquire(snapshot_builder_cell(builder));
-    struct admit_options options = {.startup_boost = false};
-    struct admit_result result;
-    vpa_auto_arena arena = {0};
-    vpa_auto_buf body = {0}, out = {0};
-
-    vpa_buf_init(&body, 16 << 20);
-    vpa_buf_init(&out, ADMIT_ANSWER_MAX);
-    vpa_buf_puts(&body, "{\"request\":{\"uid\":\"u\",\"object\":");
-    for (int i = 0; i < brackets; i++)
-        vpa_buf_putc(&body, '[');
-    for (size_t i = 0; i < numbers; i++)
-        vpa_buf_puts(&body, i ? ",1" : "1");
-    for (int i = 0; i < brackets; i++)
-        vpa_buf_putc(&body, ']');
-    vpa_buf_puts(&body, "}}");
-    admit(snapshot, &options, &arena, body.data, body.len, &out, &result);
-    ck_assert_str_eq(vpa_buf_text(&out),
-                     "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\","
-                     "\"response\":{\"uid\":\"u\",\"allowed\":true}}");
-    ck_assert_ptr_nonnull(result.complaint);
-    snapshot_unref(snapshot);
-    snapshot_builder_free(builder);
-}
-END_TEST
-
-START_TEST(pods_with_absurdly_many_containers_are_not_read)
-{
-    struct fixture f = {.vpas = VPA(""), .stateful_sets = STATEFUL_SET};
-    struct vpa_server_response response = {0};
-    struct vpa_error err;
-    struct vpa_buf body;
-
-    vpa_buf_init(&body, 1 << 20);
-    vpa_buf_puts(&body,
-                 "{'request':{'uid':'u','namespace':'ns','resource':{'group':'','version':'v1',"
-                 "'resource':'pods'},'object':{'metadata':{'name':'web-0','namespace':'ns',"
-                 "'labels':{'app':'web'},'ownerReferences':[{'kind':'StatefulSet','name':'web',"
-                 "'apiVersion':'apps/v1','controller':true}]},'spec':{'containers':[");
-    for (int i = 0; i < ADMIT_CONTAINERS_MAX + _i; i++)
-        vpa_buf_printf(&body, "%s{'name':'c%d'}", i ? "," : "", i);
-    vpa_buf_puts(&body, "]}}}}");
-    fixture_start(&f, false);
-    fixture_daemon(&f, true);
-    ck_assert_int_eq(admission_sync(f.admission, &err), 0);
-    vpa_loop_pump(f.loop, VPA_SECOND);
-    ck_assert_int_eq(admission_listen(f.admission, &err), 0);
-    const char *text = fixture_json(&f.arena, vpa_buf_text(&body));
-    const struct vpa_server_request request = {
-        .method = "POST", .path = "/", .query = "", .body = text, .body_len = strlen(text)};
-    server_answer(admission_server(f.admission), &request, "application/json", &response);
-    ck_assert_ptr_nonnull(strstr(response.body, "\"allowed\":true"));
-    ck_assert(!strstr(response.body, "patch") == (_i == 1));
-    free(response.body);
-    vpa_buf_release(&body);
-    fixture_stop(&f);
-}
-END_TEST
-
 #define OTHER_VPA                                                                                  \
     "{'metadata':{'name':'v','namespace':'other'},'spec':{'targetRef':{'apiVersion':'apps/v1',"    \
     "'kind':'StatefulSet','name':'web'}}}"
@@ -742,48 +515,6 @@ START_TEST(pods_of_namespaces_without_vpas_ask_nothing)
 }
 END_TEST
 
-/* One line for a pod, however many containers it has, and not one for every pod. */
-START_TEST(unusable_boosts_are_told_once_for_a_pod)
-{
-    struct fixture f = {.vpas = VPA(",'startupBoost':{'cpu':{'type':'Percent'}}"),
-                        .stateful_sets = STATEFUL_SET};
-    struct vpa_error err;
-
-    fixture_start(&f, false);
-    fixture_daemon(&f, true);
-    ck_assert_int_eq(admission_sync(f.admission, &err), 0);
-    vpa_loop_pump(f.loop, VPA_SECOND);
-    struct server *server = server_new_unbound(&(struct server_options){
-        .cell = admission_cell(f.admission), .admit = {.startup_boost = true}});
-    const char *body = fixture_json(
-        &f.arena,
-        POD_REVIEW("{'metadata':{'name':'web-0','namespace':'ns','labels':{'app':'web'},"
-                   "'ownerReferences':[{'kind':'StatefulSet','name':'web','apiVersion':'apps/v1',"
-                   "'controller':true}]},'spec':{'containers':[{'name':'c'},{'name':'d'},{'name':"
-                   "'e'}]}}"));
-    const struct vpa_server_request request = {
-        .method = "POST", .path = "/", .query = "", .body = body, .body_len = strlen(body)};
-    capture_log(0);
-    for (int i = 0; i < 2000; i++) {
-        struct vpa_server_response response = {0};
-
-        server_answer(server, &request, "application/json", &response);
-        free(response.body);
-        if (i > 0)
-            continue;
-        ck_assert_uint_eq(logged("\n"), 1);
-        ck_assert_uint_eq(logged("\"Startup boost cannot be used, container is not boosted\" "
-                                 "namespace=\"ns\" pod=\"web-0\" container=\"c\" containers=3 "
-                                 "reason=\"type is neither Factor nor Quantity\" notLogged=0"),
-                          1);
-    }
-    ck_assert_uint_lt(logged("\n"), 1000);
-    fixture_quiet();
-    server_free(server);
-    fixture_stop(&f);
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("admission_admit");
@@ -799,14 +530,8 @@ int main(void)
     tcase_add_test(tc, requests_are_timed);
     tcase_add_loop_test(tc, pods_are_counted, 0, 3);
     tcase_add_test(tc, failed_handshakes_are_told_once);
-    tcase_add_test(tc, complaints_are_bounded);
-    tcase_add_loop_test(tc, odd_reviews_are_told, 0, (int)VPA_COUNT(odd_reviews));
-    tcase_add_loop_test(tc, reviews_beyond_our_limits_are_answered_with_their_uid, 0, 2);
-    tcase_add_loop_test(tc, pods_with_absurdly_many_containers_are_not_read, 0, 2);
     tcase_add_loop_test(tc, pods_of_namespaces_without_vpas_ask_nothing, 0,
                         (int)VPA_COUNT(foreign));
-    tcase_add_test(tc, unusable_boosts_are_told_once_for_a_pod);
-    tcase_add_loop_test(tc, refusals_before_reading, 0, (int)VPA_COUNT(refusals));
     suite_add_tcase(suite, tc);
     return fixture_run(suite);
 }

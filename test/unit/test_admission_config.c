@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config.h"
+#include "daemon.h"
 #include "suite.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
@@ -83,6 +83,38 @@ START_TEST(checks_settings)
 }
 END_TEST
 
+/* The Secret of the certificates has to be somewhere. */
+static const struct {
+    const char *argument;
+    const char *ns; /* NULL: not set */
+    int result;
+} namespaces[] = {
+    {"--manage-certificates", NULL, -1},
+    {"--manage-certificates", "", -1},
+    {"--manage-certificates", "vpa", 0},
+    {NULL, NULL, 0},
+};
+
+START_TEST(a_secret_needs_a_namespace)
+{
+    const struct vpa_daemon daemon = admission_daemon(&config);
+    struct vpa_error err;
+    int status = 0;
+
+    if (namespaces[_i].ns)
+        setenv("NAMESPACE", namespaces[_i].ns, 1);
+    else
+        unsetenv("NAMESPACE");
+    parse((const char *const[ARGUMENTS_MAX]){namespaces[_i].argument});
+    ck_assert_int_eq(daemon.check(&config, &arena, &status, &err), namespaces[_i].result);
+    if (namespaces[_i].result == 0)
+        return;
+    ck_assert_msg(vpa_str_starts_with(err.text, "--manage-certificates needs NAMESPACE"), "%s",
+                  err.text);
+    ck_assert_int_eq(status, 1);
+}
+END_TEST
+
 static const struct {
     const char *argument;
     int version; /* -1: refused */
@@ -121,6 +153,7 @@ int main(void)
 
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, checks_settings, 0, (int)VPA_COUNT(checks));
+    tcase_add_loop_test(c, a_secret_needs_a_namespace, 0, (int)VPA_COUNT(namespaces));
     tcase_add_loop_test(c, knows_two_versions_of_tls, 0, (int)VPA_COUNT(versions));
     suite_add_tcase(suite, c);
     return run_suite(suite);

@@ -268,6 +268,68 @@ START_TEST(a_registration_that_is_gone_is_made_again)
 }
 END_TEST
 
+/* ... with another piece replaced as well. */
+static const char *with(const char *json, const char *from, const char *to)
+{
+    const char *at = strstr(json, from);
+
+    ck_assert_msg(at != NULL, "%s in %s", from, json);
+    return vpa_arena_printf(&arena, "%.*s%s%s", (int)(at - json), json, to, at + strlen(from));
+}
+
+#define SIDE_EFFECTS "\"sideEffects\":\"None\""
+#define BY_HAND "\"failurePolicy\":\"Fail\""
+#define SERVICE "\"service\":{\"namespace\":\"kube-system\",\"name\":\"vpa-webhook\"}"
+#define SELECTOR                                                                                   \
+    "{\"matchExpressions\":[{\"key\":\"kubernetes.io/metadata.name\",\"operator\":\"NotIn\","      \
+    "\"values\":[\"\"]}]}"
+
+/* What somebody made of the text, what is wrong then, and what is written: where, and which value,
+ * "" where it is taken away. */
+static const struct part_row {
+    const char *ca, *annotations, *from, *to;
+    const char *what, *op, *path, *value;
+} parts[] = {
+    {OUR_CA, "", "\"NotIn\"", "\"In\"", "namespaceSelector", "add", "namespaceSelector", SELECTOR},
+    {OUR_CA, "", "ReviewVersions\":[", "ReviewVersions\":[\"v1beta1\",", "admissionReviewVersions",
+     "add", "admissionReviewVersions", "[\"v1\"]"},
+    {OUR_CA, "", SIDE_EFFECTS, SIDE_EFFECTS ",\"objectSelector\":{\"matchLabels\":{\"a\":\"b\"}}",
+     "objectSelector", "remove", "objectSelector", ""},
+    {OUR_CA, "", SIDE_EFFECTS,
+     SIDE_EFFECTS ",\"matchConditions\":[{\"name\":\"n\",\"expression\":\"false\"}]",
+     "matchConditions", "remove", "matchConditions", ""},
+    {OUR_CA, "", SERVICE, "\"url\":\"https://elsewhere\"", "service", "add", "clientConfig",
+     "{" SERVICE ",\"caBundle\":\"b3VyIENB\"}"},
+    /* That caBundle is cert-manager's, whatever it holds. */
+    {OLD_CA, CERT_MANAGERS, SERVICE, "\"url\":\"https://elsewhere\"", "service", "add",
+     "clientConfig", "{" SERVICE ",\"caBundle\":\"b2xkIENB\"}"},
+    {"", CERT_MANAGERS, SERVICE, "\"url\":\"https://elsewhere\"", "service", "add", "clientConfig",
+     "{" SERVICE "}"},
+};
+
+START_TEST(what_was_set_by_hand_stays_when_a_part_is_put_back)
+{
+    const struct part_row *row = &parts[_i];
+    const char *object = registered(row->ca, row->annotations, row->from, row->to);
+
+    set_object(with(object, "\"failurePolicy\":\"Ignore\"", BY_HAND));
+    const char *seen = live_version();
+    start();
+    const struct vpa_json *value =
+        expect_patch(seen, row->op, vpa_arena_printf(&arena, "/webhooks/0/%s", row->path));
+    if (*row->value)
+        ck_assert_str_eq(text_of(value), row->value);
+    else
+        ck_assert_ptr_null(value);
+    ck_assert_uint_eq(count_of(COLLECTION), 1);
+    ck_assert_double_eq(REPAIRS(row->what), 1);
+    const struct vpa_json *live = sim_cluster_find(sim, &arena, API_VERSION, KIND, "", NAME);
+    ck_assert_ptr_nonnull(strstr(text_of(live), BY_HAND));
+    work_for(VPA_MINUTE);
+    ck_assert_uint_eq(count_of(COLLECTION), 1); /* it is right but for a CA that is not ours */
+}
+END_TEST
+
 START_TEST(a_part_that_differs_is_put_back)
 {
     bool theirs = _i == 1; /* the caBundle, which stays */
@@ -275,13 +337,42 @@ START_TEST(a_part_that_differs_is_put_back)
     set_object(registered(theirs ? OLD_CA : OUR_CA, theirs ? CERT_MANAGERS : "", PODS, NO_PODS));
     const char *seen = live_version();
     start();
-    const struct vpa_json *value = expect_patch(seen, "replace", "/webhooks");
-    ck_assert_str_eq(text_of(value),
-                     webhooks_of(registered(theirs ? OLD_CA : OUR_CA, "", NULL, NULL)));
+    const struct vpa_json *value = expect_patch(seen, "add", "/webhooks/0/rules");
+    const char *right = webhooks_of(registered(OUR_CA, "", NULL, NULL));
+    ck_assert_ptr_nonnull(strstr(right, text_of(value)));
     ck_assert_uint_eq(count_of(COLLECTION), 1);
     ck_assert_double_eq(REPAIRS("rules"), 1);
     expect_event("RegistrationRepaired",
                  "MutatingWebhookConfiguration " NAME ": rules is not as it should be; repaired");
+}
+END_TEST
+
+/* At once, with one line and one event about the first. */
+START_TEST(parts_that_differ_are_put_back_together)
+{
+    const char *object = registered(OLD_CA, "", PODS, NO_PODS);
+
+    set_object(with(with(object, "\"NotIn\"", "\"In\""), SERVICE, "\"url\":\"https://elsewhere\""));
+    start();
+    ck_assert_uint_eq(count_of(COLLECTION), 1);
+    ck_assert_double_eq(REPAIRS("service"), 1);
+    ck_assert_double_eq(RIGHT(), 1);
+    ck_assert_uint_eq(count_of(EVENTS), 1);
+}
+END_TEST
+
+/* None is of our name: what stands there is not ours to mend piece by piece. */
+START_TEST(a_registration_without_our_webhook_is_put_back_whole)
+{
+    const char *object = registered(OUR_CA, "", PODS, NO_PODS);
+
+    set_object(with(object, "\"name\":\"vpa.k8s.io\"", "\"name\":\"other.example.com\""));
+    const char *seen = live_version();
+    start();
+    const struct vpa_json *value = expect_patch(seen, "replace", "/webhooks");
+    ck_assert_str_eq(text_of(value), webhooks_of(registered(OUR_CA, "", NULL, NULL)));
+    ck_assert_double_eq(REPAIRS("webhooks"), 1);
+    ck_assert_double_eq(RIGHT(), 1);
 }
 END_TEST
 
@@ -581,6 +672,10 @@ int main(void)
     tcase_add_test(tc, what_is_right_is_left_alone);
     tcase_add_test(tc, a_registration_that_is_gone_is_made_again);
     tcase_add_loop_test(tc, a_part_that_differs_is_put_back, 0, 2);
+    tcase_add_loop_test(tc, what_was_set_by_hand_stays_when_a_part_is_put_back, 0,
+                        (int)VPA_COUNT(parts));
+    tcase_add_test(tc, parts_that_differ_are_put_back_together);
+    tcase_add_test(tc, a_registration_without_our_webhook_is_put_back_whole);
     tcase_add_test(tc, a_bundle_that_does_not_vouch_for_us_gets_our_ca);
     tcase_add_loop_test(tc, what_others_own_is_reported, 0, (int)VPA_COUNT(reports));
     tcase_add_loop_test(tc, a_registration_is_known_for_a_while, 0, (int)VPA_COUNT(states));

@@ -1,5 +1,7 @@
-/* Scales of custom resources that VPAs name stay known to the webhook, however quiet it is. */
+/* Scales of custom resources that VPAs name are known to a webhook before it says that it is ready,
+ * and stay known however quiet it is. */
 #include "admission_fixture.h"
+#include "captured_log.h"
 
 #define VPA_KIND "autoscaling.k8s.io/v1", "VerticalPodAutoscaler"
 #define CLONE_VPA                                                                                  \
@@ -41,12 +43,144 @@ START_TEST(targets_stay_known_through_quiet_hours)
 }
 END_TEST
 
+#define CLONES 1100 /* more than wait in line at a time */
+#define OF_CLONE                                                                                   \
+    "%s{'metadata':{'name':'v%d','namespace':'n'},'spec':{'targetRef':{'apiVersion':'x.io/v1',"    \
+    "'kind':'Clone','name':'c%d'}}}"
+
+/* So many VPAs, each of a Clone of its own, and nothing of the daemon yet. */
+static void start_with_clones(struct fixture *f, int count)
+{
+    const struct vpa_observe_options observed = {.address = "127.0.0.1:0"};
+    vpa_auto_buf vpas = {0};
+    struct vpa_error err;
+
+    vpa_buf_init(&vpas, 1 << 20);
+    for (int i = 0; i < count; i++)
+        vpa_buf_printf(&vpas, OF_CLONE, i ? "," : "", i, i);
+    f->vpas = vpa_buf_text(&vpas);
+    fixture_start(f, false);
+    f->vpas = NULL;
+    f->observe = vpa_observe_new(f->loop, &observed, &err);
+    ck_assert_ptr_nonnull(f->observe);
+}
+
+static void start_daemon(struct fixture *f)
+{
+    struct vpa_error err;
+
+    fixture_daemon(f, true);
+    ck_assert_int_eq(admission_sync(f->admission, &err), 0);
+}
+
+static void stop_with_observe(struct fixture *f)
+{
+    admission_free(f->admission);
+    f->admission = NULL;
+    vpa_observe_free(f->observe);
+    fixture_stop(f);
+}
+
+/* Whether it says that it is not ready for their sake. */
+static bool is_asking(struct fixture *f)
+{
+    const struct vpa_server_request probe = {.method = "GET", .path = "/readyz", .query = ""};
+    struct vpa_server_response response = {0};
+
+    vpa_observe_answer(f->observe, &probe, &response);
+    bool asking = strstr(response.body, "scales of targets are being asked for") != NULL;
+    ck_assert(!asking || response.status == 503);
+    free(response.body);
+    return asking;
+}
+
+static size_t clones_asked(struct fixture *f)
+{
+    size_t asked = 0;
+
+    for (int i = 0; i < CLONES; i++) {
+        vpa_auto_free char *path = vpa_xprintf("/namespaces/n/clones/c%d/scale", i);
+
+        asked += sim_cluster_asked(f->sim, "GET", path) > 0;
+    }
+    return asked;
+}
+
+/* All traffic goes to a new replica as soon as it is ready. */
+START_TEST(a_webhook_that_starts_asks_for_all_targets_first)
+{
+    struct fixture f = {.vpas = ""};
+
+    start_with_clones(&f, CLONES);
+    sim_cluster_serve_kind(f.sim, "x.io", "v1", "clones", "Clone", false, true);
+    sim_cluster_answer(f.sim, &(struct sim_answer){.method = "GET",
+                                                   .path = "/scale",
+                                                   .how = SIM_PATH_HOLDS,
+                                                   .delay = 10 * VPA_MILLISECOND});
+    start_daemon(&f);
+    ck_assert(is_asking(&f));
+    int64_t begun = vpa_loop_monotonic(f.loop);
+    while (is_asking(&f))
+        vpa_loop_pump(f.loop, 10 * VPA_MILLISECOND);
+    ck_assert_uint_eq(clones_asked(&f), CLONES);
+    ck_assert_int_lt(vpa_loop_monotonic(f.loop) - begun, 10 * VPA_SECOND);
+    stop_with_observe(&f);
+}
+END_TEST
+
+/* Their server may be broken, and a pod of it wait for us. */
+START_TEST(a_webhook_waits_for_scales_a_minute_at_most)
+{
+    struct fixture f = {.vpas = ""};
+
+    start_with_clones(&f, 20);
+    sim_cluster_serve_kind(f.sim, "x.io", "v1", "clones", "Clone", false, true);
+    sim_cluster_answer(
+        f.sim, &(struct sim_answer){
+                   .method = "GET", .path = "/scale", .how = SIM_PATH_HOLDS, .delay = VPA_HOUR});
+    capture_log(0);
+    start_daemon(&f);
+    vpa_loop_pump(f.loop, 59 * VPA_SECOND);
+    ck_assert(is_asking(&f));
+    vpa_loop_pump(f.loop, 2 * VPA_SECOND);
+    ck_assert(!is_asking(&f));
+    vpa_loop_pump(f.loop, VPA_MINUTE);
+    ck_assert(!is_asking(&f));
+    ck_assert_uint_eq(logged("Scales of targets are not known yet"), 1);
+    fixture_quiet();
+    stop_with_observe(&f);
+}
+END_TEST
+
+/* No such kind, none at all, or one that is in the caches: nothing to wait for. */
+START_TEST(a_webhook_does_not_wait_for_what_cannot_be_asked)
+{
+    static const char *const vpas[] = {
+        CLONE_VPA, "",
+        "{'metadata':{'name':'v','namespace':'n'},'spec':{'targetRef':{'apiVersion':'apps/v1',"
+        "'kind':'Deployment','name':'d'}}}",
+        "{'metadata':{'name':'v','namespace':'n'},'spec':{'targetRef':{'apiVersion':'a/b/c',"
+        "'kind':'Clone','name':'d'}}}"};
+    struct fixture f = {.vpas = ""};
+
+    start_with_clones(&f, 0);
+    fixture_put(&f, VPA_KIND, vpas[_i]);
+    start_daemon(&f);
+    vpa_loop_pump(f.loop, VPA_SECOND);
+    ck_assert(!is_asking(&f));
+    stop_with_observe(&f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("admission_targets");
     TCase *c = tcase_create("admission_targets");
 
     tcase_add_test(c, targets_stay_known_through_quiet_hours);
+    tcase_add_test(c, a_webhook_that_starts_asks_for_all_targets_first);
+    tcase_add_test(c, a_webhook_waits_for_scales_a_minute_at_most);
+    tcase_add_loop_test(c, a_webhook_does_not_wait_for_what_cannot_be_asked, 0, 4);
     suite_add_tcase(suite, c);
     return fixture_run(suite);
 }

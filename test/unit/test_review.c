@@ -28,7 +28,12 @@ START_TEST(decodes)
     ck_assert_str_eq(request.operation, "CREATE");
     ck_assert_str_eq(text_of(request.object), "{\"a\":1}");
     ck_assert_ptr_null(request.old_object);
+    ck_assert(!request.dry_run);
+    ck_assert_int_eq(vpa_review_decode(json_of("{\"request\":{\"dryRun\":true}}"), &request, &err),
+                     0);
+    ck_assert(request.dry_run);
     ck_assert_int_eq(vpa_review_decode(json_of("{\"request\":{}}"), &request, &err), 0);
+    ck_assert(!request.dry_run);
     ck_assert_str_eq(request.uid, "");
     ck_assert_str_eq(request.request_kind, "");
     ck_assert_ptr_null(request.object);

@@ -21,6 +21,7 @@ struct vpa_review_request {
     const char *name;
     const char *ns;
     const char *operation;
+    bool dry_run;                      /* nothing will be stored */
     const struct vpa_json *object;     /* borrowed from the document; NULL for absent and null */
     const struct vpa_json *old_object; /* the same */
 };

@@ -118,8 +118,10 @@ void vpa_owners_on_change(struct vpa_owners *owners, void (*fn)(void *ctx), void
 void vpa_owners_follow_target(struct vpa_owners *owners, const char *ns, const char *api_version,
                               const char *kind, const char *name);
 /* Counts as a reading of the scale of this target: what nobody reads for VPA_OWNER_SCALE_UNREAD is
- * forgotten, and the first pod after a quiet hour would find nothing. */
-void vpa_owners_keep_target(struct vpa_owners *owners, const char *ns, const char *api_version,
+ * forgotten, and the first pod after a quiet hour would find nothing. True: it was asked for
+ * before, with whatever answer, or never is. False: it is going to be, unless too many wait; then
+ * the caller comes again. */
+bool vpa_owners_keep_target(struct vpa_owners *owners, const char *ns, const char *api_version,
                             const char *kind, const char *name);
 
 #endif
