@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "vpa/base/math.h"
+#include "vpa/base/str.h"
 
 /* ---- text ---- */
 
@@ -18,36 +19,6 @@ static const bool plain[256] = {
     [0x3d] = true, [0x3f ... 0x5b] = true, [0x5d ... 0x7f] = true,
 };
 
-/* Length of the well-formed UTF-8 sequence at p (NUL-terminated), 0 when it is malformed. */
-static size_t utf8_len(const unsigned char *p)
-{
-    size_t len;
-    unsigned char low = 0x80, high = 0xbf;
-
-    if (p[0] >= 0xc2 && p[0] <= 0xdf)
-        len = 2;
-    else if (p[0] >= 0xe0 && p[0] <= 0xef)
-        len = 3;
-    else if (p[0] >= 0xf0 && p[0] <= 0xf4)
-        len = 4;
-    else
-        return 0;
-    if (p[0] == 0xe0)
-        low = 0xa0; /* no overlong forms */
-    else if (p[0] == 0xed)
-        high = 0x9f; /* no surrogates */
-    else if (p[0] == 0xf0)
-        low = 0x90;
-    else if (p[0] == 0xf4)
-        high = 0x8f; /* nothing above U+10FFFF */
-    if (p[1] < low || p[1] > high)
-        return 0;
-    for (size_t i = 2; i < len; i++)
-        if (p[i] < 0x80 || p[i] > 0xbf)
-            return 0;
-    return len;
-}
-
 /* Writes the escape of what stands at p; returns the bytes consumed. */
 static size_t escape_one(struct vpa_buf *buf, const unsigned char *p)
 {
@@ -55,13 +26,15 @@ static size_t escape_one(struct vpa_buf *buf, const unsigned char *p)
     static const char shorts[] = "\"\"\\\\\bb\ff\nn\rr\tt"; /* pairs: byte, letter */
 
     if (*p >= 0x80) {
-        size_t len = utf8_len(p);
+        uint32_t rune;
+        size_t len = vpa_utf8_decode((const char *)p, &rune);
+
         if (len == 0) {
             vpa_buf_puts(buf, "\\ufffd");
             return 1;
         }
-        if (len == 3 && p[0] == 0xe2 && p[1] == 0x80 && (p[2] == 0xa8 || p[2] == 0xa9))
-            vpa_buf_puts(buf, p[2] == 0xa8 ? "\\u2028" : "\\u2029");
+        if (rune == 0x2028 || rune == 0x2029)
+            vpa_buf_puts(buf, rune == 0x2028 ? "\\u2028" : "\\u2029");
         else
             vpa_buf_append(buf, p, len);
         return len;
