@@ -4,6 +4,8 @@
  */
 #include "proof_fixture.h"
 
+#include "captured_log.h"
+
 #define PAUSED "[{\"type\":\"EvictionsPaused\",\"status\":\"True\",\"reason\":\"NotPatched\"}]"
 
 /* Fifty in a pass. */
@@ -160,6 +162,98 @@ START_TEST(a_shadow_has_no_pauses)
 }
 END_TEST
 
+/* ---- refusals ---- */
+
+#define REFUSED "refuses to have a condition written"
+
+/* Each VPA has a pause that is to be taken back. Patches whose paths have that are refused. */
+static void start_refused(int vpas, const char *path)
+{
+    server.vpas = vpas;
+    server.pods_per_vpa = 2;
+    server.request = "2";
+    server.conditions = vpa_xstrdup(PAUSED);
+    server.config.prove_evictions = "off";
+    server.status_code = 403;
+    server.status_of = path;
+    start(0);
+}
+
+/* A policy of one namespace, or a Role that is missing there, is nothing to the others. It is said
+ * once, and asked again after ten minutes. */
+START_TEST(a_refusal_is_of_its_namespace)
+{
+    capture_log(0);
+    server.spread = true;
+    start_refused(20, "/n02/");
+    pass_for(1);
+    ck_assert_uint_eq(server.status_patches, 19);
+    pass_for(9);
+    ck_assert_uint_eq(server.status_tries, 20);
+    ck_assert_uint_eq(logged(REFUSED), 1);
+    ck_assert_uint_eq(logged("namespace=\"n02\""), 1);
+    server.status_code = 0;
+    pass_for(1);
+    ck_assert_uint_eq(server.status_patches, 20);
+}
+END_TEST
+
+/* What a policy says about some VPAs of a namespace keeps its other ones no longer than those take
+ * to be asked about, one in a pass. */
+START_TEST(a_refused_vpa_waits_alone)
+{
+    start_refused(30, "/v0"); /* ten of them, the first */
+    pass_for(1);
+    ck_assert_uint_eq(server.status_tries, 1);
+    pass_for(10);
+    ck_assert_uint_eq(server.status_patches, 20);
+    size_t tries = server.status_tries;
+    ck_assert_uint_le(tries, 20 + 11);
+    pass_for(30);
+    ck_assert_uint_le(server.status_tries, tries + 30);
+    server.status_code = 0;
+    pass_for(11);
+    ck_assert_uint_eq(server.status_patches, 30);
+}
+END_TEST
+
+/* Half of the namespaces give no right, or all: five refusals in a pass, and the next one begins
+ * behind them. */
+START_TEST(a_pass_is_refused_so_often)
+{
+    server.spread = true;
+    start_refused(20, _i ? "/n" : "/n0");
+    for (int i = 1; i <= 2; i++) {
+        pass_for(1);
+        ck_assert_uint_eq(server.status_tries, 5 * (size_t)i);
+    }
+    pass_for(1);
+    ck_assert_uint_eq(server.status_patches, _i ? 0 : 10);
+    pass_for(1);
+    ck_assert_uint_eq(server.status_tries, 20);
+    pass_for(6);
+    ck_assert_uint_eq(server.status_tries, 20);
+    server.status_code = 0;
+    pass_for(4);
+    ck_assert_uint_eq(server.status_patches, 20);
+}
+END_TEST
+
+/* However many VPAs that are refused come and go. */
+START_TEST(refused_vpas_that_went_are_forgotten)
+{
+    server.spread = true;
+    start_refused(3, "/n");
+    pass_for(1);
+    ck_assert_uint_eq(updater_env(server.updater)->refused.count, 3);
+    hide_object(VPA_API, VPA_KIND, "n00", "v00");
+    hide_object(VPA_API, VPA_KIND, "n01", "v01");
+    settle();
+    pass_for(1);
+    ck_assert_uint_le(updater_env(server.updater)->refused.count, 1);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("updater_conditions");
@@ -175,6 +269,10 @@ int main(void)
     tcase_add_loop_test(tc, a_panic_ends_the_writing_of_pauses, 0, 2);
     tcase_add_loop_test(tc, pauses_of_another_updater_stay, 0, 2);
     tcase_add_test(tc, a_shadow_has_no_pauses);
+    tcase_add_test(tc, a_refusal_is_of_its_namespace);
+    tcase_add_test(tc, a_refused_vpa_waits_alone);
+    tcase_add_loop_test(tc, a_pass_is_refused_so_often, 0, 2);
+    tcase_add_test(tc, refused_vpas_that_went_are_forgotten);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

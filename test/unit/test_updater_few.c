@@ -291,7 +291,7 @@ START_TEST(without_the_right_it_is_said_once)
     server.status_denied = true;
     begin_few();
     pass_for(50);
-    ck_assert_uint_eq(logged("No right to patch"), 1);
+    ck_assert_uint_eq(logged("refuses to have a condition written"), 1);
     ck_assert_uint_eq(server.status_patches, 0);
 }
 END_TEST
