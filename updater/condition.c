@@ -2,6 +2,7 @@
 #include "condition.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
@@ -10,7 +11,7 @@
 
 #define PATCH_MAX 8192
 /* How long a refusal is believed: an API server that has just started refuses everybody. */
-#define DENIED_AGE (10 * VPA_MINUTE)
+#define REFUSAL_AGE (10 * VPA_MINUTE)
 /* Of one round: the rest follows in the next pass. */
 #define PATCHES_MAX 50
 #define SHARE_OF_INTERVAL 4
@@ -37,6 +38,73 @@ bool updater_condition_is(const struct vpa_object *vpa, const char *type,
     return vpa_str_eq(c->status, "True") && vpa_str_eq(c->message, wanted->message);
 }
 
+/* ---- refusals ---- */
+
+struct refusal { /* of the last patch of a VPA */
+    int64_t at;  /* monotonic */
+    char key[];  /* namespace/name */
+};
+
+void updater_condition_forget(struct pass_env *env)
+{
+    void *value;
+
+    for (size_t i = 0; vpa_table_next(&env->refused, &i, NULL, &value);)
+        free(value);
+    vpa_table_release(&env->refused);
+    env->refused = (struct vpa_table){0};
+}
+
+static void note_refusal(struct pass_env *env, const struct vpa_object *vpa)
+{
+    vpa_auto_free char *key = vpa_xjoin(vpa->meta.ns, '/', vpa->meta.name);
+    struct refusal *r = vpa_table_find(&env->refused, key);
+    size_t size = strlen(key) + 1;
+
+    if (!r) {
+        r = vpa_xcalloc(1, sizeof(*r) + size);
+        memcpy(r->key, key, size);
+        vpa_table_put(&env->refused, r->key, r);
+    }
+    r->at = vpa_loop_monotonic(env->loop);
+}
+
+static void drop_refusal(struct pass_env *env, const struct vpa_object *vpa)
+{
+    vpa_auto_free char *key = vpa_xjoin(vpa->meta.ns, '/', vpa->meta.name);
+
+    free(vpa_table_remove(&env->refused, key));
+}
+
+/* In this round its namespace has refused another one, or a short while ago itself. */
+static bool is_refused(const struct condition_round *round, const struct vpa_object *vpa)
+{
+    const struct pass_env *env = round->pass->env;
+
+    for (size_t i = 0; i < round->refusals; i++) {
+        if (vpa_str_eq(round->refused[i], vpa->meta.ns))
+            return true;
+    }
+
+    vpa_auto_free char *key = vpa_xjoin(vpa->meta.ns, '/', vpa->meta.name);
+    const struct refusal *r = vpa_table_find(&env->refused, key);
+
+    return r && vpa_loop_monotonic(env->loop) - r->at < REFUSAL_AGE;
+}
+
+static bool is_told(const struct pass_env *env, const char *ns)
+{
+    vpa_auto_free char *prefix = vpa_xjoin(ns, '/', "");
+    const char *key;
+    void *value;
+
+    for (size_t i = 0; vpa_table_next(&env->refused, &i, &key, &value);) {
+        if (strncmp(key, prefix, strlen(prefix)) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* ---- a round ---- */
 
 static vpa_duration share_of(const struct pass *pass)
@@ -48,6 +116,8 @@ struct condition_round updater_round(struct pass *pass, size_t *from, size_t cou
 {
     int64_t until = vpa_loop_monotonic(pass->env->loop) + share_of(pass);
 
+    if (pass->env->refused.count > count) /* some of them are no more */
+        updater_condition_forget(pass->env);
     return (struct condition_round){.pass = pass,
                                     .from = from,
                                     .first = *from,
@@ -61,18 +131,11 @@ size_t updater_round_at(struct condition_round *round, size_t k)
     return round->at;
 }
 
-static bool is_denied(const struct pass_env *env)
-{
-    return env->status_denied_at &&
-           vpa_loop_monotonic(env->loop) - env->status_denied_at < DENIED_AGE;
-}
-
 bool updater_round_may_put(const struct condition_round *round)
 {
     const struct pass *pass = round->pass;
 
-    if (round->over || round->sent >= PATCHES_MAX || updater_pass_is_stopped(pass) ||
-        is_denied(pass->env))
+    if (round->over || round->sent >= PATCHES_MAX || updater_pass_is_stopped(pass))
         return false;
     return round->sent == 0 || vpa_loop_monotonic(pass->env->loop) < round->until;
 }
@@ -139,26 +202,37 @@ static bool is_of_one(const struct vpa_error *err)
     return err->code == VPA_CONFLICT || err->code == VPA_INVALID || err->code == VPA_NOT_FOUND;
 }
 
-static void on_failed(struct condition_round *round, const struct vpa_object *vpa,
-                      const struct vpa_error *err)
+/* Nobody can tell whether the right is missing, in that namespace or everywhere, or whether a
+ * policy does not want that patch. */
+static void on_refused(struct condition_round *round, const struct vpa_object *vpa,
+                       const struct vpa_error *err)
 {
     struct pass_env *env = round->pass->env;
 
+    if (!is_told(env, vpa->meta.ns))
+        VPA_WARN("The API server refuses to have a condition written: in that namespace events, "
+                 "ledger and this log tell why updates do not come",
+                 VPA_KERR(err), VPA_KV("namespace", vpa->meta.ns), VPA_KV("vpa", vpa->meta.name));
+    note_refusal(env, vpa);
+    round->refused[round->refusals++] = vpa->meta.ns;
+    round->over = round->refusals == VPA_COUNT(round->refused);
+    *round->from = round->at + 1;
+}
+
+static void on_failed(struct condition_round *round, const struct vpa_object *vpa,
+                      const struct vpa_error *err)
+{
+    if (err->code == VPA_DENIED) {
+        on_refused(round, vpa, err);
+        return;
+    }
     if (!is_of_one(err)) {
         round->over = true;
         *round->from = round->at + 1;
     }
-    if (err->code == VPA_DENIED) {
-        if (env->status_denied_at == 0)
-            VPA_WARN("No right to patch verticalpodautoscalers/status: conditions do not tell why "
-                     "updates do not come, events, ledger and this log do",
-                     VPA_KERR(err));
-        env->status_denied_at = vpa_loop_monotonic(env->loop);
-    } else if (err->code != VPA_CONFLICT &&
-               err->code != VPA_INVALID) { /* a newer version is there */
+    if (err->code != VPA_CONFLICT && err->code != VPA_INVALID) /* a newer version is there */
         VPA_WARN_UNLESS_TOLD(err, "Cannot write a condition", VPA_KERR(err),
                              VPA_KV("namespace", vpa->meta.ns), VPA_KV("vpa", vpa->meta.name));
-    }
 }
 
 static void send_patch(struct condition_round *round, const struct vpa_object *vpa,
@@ -182,6 +256,8 @@ static void send_patch(struct condition_round *round, const struct vpa_object *v
                                     .no_retry = true},
             NULL, NULL, &err) < 0)
         on_failed(round, vpa, &err);
+    else
+        drop_refusal(round->pass->env, vpa);
 }
 
 void updater_condition_put(struct condition_round *round, const struct vpa_object *vpa,
@@ -190,6 +266,8 @@ void updater_condition_put(struct condition_round *round, const struct vpa_objec
     struct vpa_json_patch patch;
     vpa_auto_buf body = {0};
 
+    if (is_refused(round, vpa))
+        return;
     vpa_buf_init(&body, PATCH_MAX);
     vpa_json_patch_begin(&patch, &body);
     vpa_json_put_string(vpa_json_patch_op(&patch, VPA_PATCH_TEST, "/metadata/resourceVersion"),

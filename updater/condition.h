@@ -1,7 +1,6 @@
 /*
  * A condition of ours on a VPA: one patch that adds, replaces or removes it, with a test of the
- * resourceVersion it rests on. Where the right to patch verticalpodautoscalers/status is missing,
- * as under upstream's roles, that is said once and believed for ten minutes.
+ * resourceVersion it rests on.
  *
  *     struct condition_round round = updater_round(pass, &env->few_from, count);
  *
@@ -17,6 +16,12 @@
  * fails ends it, because what stands behind the API server (a policy's webhook) may be away for
  * all. The next round begins behind the VPA whose patch failed, so that one which can never be
  * written keeps no other waiting.
+ *
+ * A refusal (403) ends it not: a policy may say it about a VPA, or a namespace, and the right to
+ * patch verticalpodautoscalers/status may be given by namespace, or, as under upstream's roles, not
+ * at all. The answer does not tell which. So the VPA waits for ten minutes, the others of its
+ * namespace for the next round, and five refusals end the round. The log has a line for each
+ * namespace.
  */
 #ifndef UPDATER_CONDITION_H
 #define UPDATER_CONDITION_H
@@ -29,13 +34,18 @@ int64_t updater_condition_find(const struct vpa_object *vpa, const char *type);
 bool updater_condition_is(const struct vpa_object *vpa, const char *type,
                           const struct vpa_condition *wanted);
 
+/* Refusals that end a round. */
+#define UPDATER_REFUSALS_MAX 5
+
 struct condition_round {
     struct pass *pass;
     size_t *from; /* where the next round begins */
     size_t first, count, at;
     size_t sent;
     int64_t until; /* monotonic */
-    bool over;     /* one has failed */
+    bool over;     /* one has failed, or too many were refused */
+    size_t refusals;
+    const char *refused[UPDATER_REFUSALS_MAX]; /* their namespaces */
 };
 /* from: kept between passes by whoever writes, an index into VPAs, of which there are `count`. */
 struct condition_round updater_round(struct pass *pass, size_t *from, size_t count);
@@ -43,9 +53,11 @@ struct condition_round updater_round(struct pass *pass, size_t *from, size_t cou
 size_t updater_round_at(struct condition_round *round, size_t k);
 /* One patch may be sent in any pass, also in one that is late. */
 bool updater_round_may_put(const struct condition_round *round);
-/* Of the VPA whose turn it is. wanted: status is "True" in any case; NULL: the condition goes.
- * Pumps the loop. */
+/* Of the VPA whose turn it is, unless it waits after a refusal. wanted: status is "True" in any
+ * case; NULL: the condition goes. Pumps the loop. */
 void updater_condition_put(struct condition_round *round, const struct vpa_object *vpa,
                            const char *type, const struct vpa_condition *wanted);
+/* Frees what the environment holds of refusals. */
+void updater_condition_forget(struct pass_env *env);
 
 #endif

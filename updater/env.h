@@ -45,7 +45,7 @@ struct pass_env {
     size_t rest_room;               /* entries of pods left alone that the pass may still make */
     const char *halted;             /* the rule by which passes do nothing; NULL: they go on */
     struct prove *prove;            /* what actions did; NULL: nobody looks */
-    int64_t status_denied_at;       /* monotonic: no right to write conditions; 0: not known */
+    struct vpa_table refused;       /* VPAs whose conditions were refused (condition.h) */
     size_t few_from, paused_from;   /* VPAs with which their conditions begin (condition.h) */
     bool told_of_dry_run;           /* the log says that it cannot be done */
     struct vpa_table recovered;     /* UIDs of VPAs of which the memory has what an earlier process

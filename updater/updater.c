@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "condition.h"
 #include "few.h"
 #include "prove.h"
 #include "recover.h"
@@ -97,6 +98,7 @@ void updater_free(struct updater *u)
     updater_recover_forget(&u->env);
     updater_told_forget(&u->env);
     updater_few_forget(&u->env);
+    updater_condition_forget(&u->env);
     free(u);
 }
 

@@ -3,7 +3,7 @@
  *
  *     capture_log(0);
  *     ...
- *     ck_assert_uint_eq(logged("No right to patch"), 1);
+ *     ck_assert_uint_eq(logged("refuses to have a condition"), 1);
  *
  * One per process: tests are processes of their own.
  */

@@ -4,7 +4,7 @@
  */
 #include <stdio.h>
 
-#include "updater_fixture.h"
+#include "proof_fixture.h"
 
 #include "../../updater/few.h"
 #include "../../updater/flight.h"
@@ -18,14 +18,6 @@ static void begin_few(void)
     server.proving = true;
     server.touch = true;
     start(0);
-}
-
-static void pass_for(int minutes)
-{
-    for (int i = 0; i < minutes; i++) {
-        updater_pass(server.updater);
-        vpa_loop_pump(server.loop, VPA_MINUTE);
-    }
 }
 
 static void change_vpa(const char *mode, const char *policy)
@@ -299,7 +291,7 @@ START_TEST(without_the_right_it_is_said_once)
     server.status_denied = true;
     begin_few();
     pass_for(50);
-    ck_assert_uint_eq(logged("No right to patch"), 1);
+    ck_assert_uint_eq(logged("refuses to have a condition written"), 1);
     ck_assert_uint_eq(server.status_patches, 0);
 }
 END_TEST

@@ -627,7 +627,7 @@ START_TEST(without_the_right_the_condition_is_missed_once)
     learn();
     pass_for(9);
     ck_assert_uint_eq(server.call_count, 1);
-    ck_assert_uint_eq(logged("No right to patch verticalpodautoscalers/status"), 1);
+    ck_assert_uint_eq(logged("refuses to have a condition written"), 1);
     ck_assert_ptr_nonnull(server.last_annotation);
 }
 END_TEST

@@ -1,35 +1,10 @@
 /*
  * What becomes of single trials of the updater (U24): which pod is the replacement, when nothing
- * came of one, what is remembered of VPAs meanwhile, and how much of it a pass writes.
+ * came of one, and what is remembered of VPAs meanwhile.
  */
-#include "updater_fixture.h"
+#include "proof_fixture.h"
 
 #include "captured_log.h"
-
-static void learn(void)
-{
-    server.proving = true;
-    start(0);
-}
-
-/* Passes a minute apart, as the ticker makes them. */
-static void pass_for(int minutes)
-{
-    for (int i = 0; i < minutes; i++) {
-        updater_pass(server.updater);
-        vpa_loop_pump(server.loop, VPA_MINUTE);
-    }
-}
-
-static double failed_proofs(const char *reason)
-{
-    return metric("vpa_updater_failed_proofs_total", (const char *const[]){reason, "v00", "n"});
-}
-
-static double paused(const char *scope)
-{
-    return metric("vpa_updater_paused", (const char *const[]){scope});
-}
 
 /* ---- refusals ---- */
 
@@ -247,127 +222,6 @@ START_TEST(the_newest_pod_is_the_replacement)
     updater_pass(server.updater);
     ck_assert_double_eq(failed_proofs("NotPatched"), 0);
     ck_assert_uint_gt(server.call_count, 1);
-}
-END_TEST
-
-#define WAITING(KIND, NAME, MORE, CONDITION)                                                       \
-    "{\"metadata\":{\"name\":\"p-new\",\"namespace\":\"n\",\"uid\":\"new\",\"ownerReferences\":[{" \
-    "\"apiVersion\":\"apps/v1\",\"kind\":\"" KIND "\",\"name\":\"" NAME "\",\"controller\":true}]" \
-    "," MORE "},\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":"   \
-    "\"2\"}}}]},\"status\":{\"phase\":\"Pending\",\"conditions\":[{\"type\":\"" CONDITION "\","    \
-    "\"status\":\"False\",\"message\":\"3 Insufficient cpu.\"}]}}"
-#define CREATED(TIME) "\"creationTimestamp\":\"2026-03-01T" TIME "Z\""
-#define NEW CREATED("12:00:00")
-
-static const struct {
-    const char *pod;
-    const char *reason, *seen;
-} waiting[] = {
-    {WAITING("ReplicaSet", "rs00", NEW, "PodScheduled"), "Unschedulable",
-     "pod p-new has the values and no node takes it: 3 Insufficient cpu.; tried"},
-    {WAITING("ReplicaSet", "rs00", NEW, "Initialized"), "Unschedulable",
-     "pod p-new has the values and no node takes it: ; tried"},
-    {WAITING("ReplicaSet", "rs01", NEW, "PodScheduled"), "NoReplacement", "9 of 10"},
-    {WAITING("StatefulSet", "rs00", NEW, "PodScheduled"), "NoReplacement", "9 of 10"},
-    {WAITING("ReplicaSet", "rs00", CREATED("11:00:00"), "PodScheduled"), "NoReplacement",
-     "9 of 10"},
-};
-
-/* Only a pod of the same owner that is newer than all that it had. */
-START_TEST(a_pod_without_a_node_is_the_replacement_of_its_own_kind)
-{
-    server.lost = true;
-    server.unscheduled = waiting[_i].pod;
-    learn();
-    pass_for(9);
-    ck_assert_uint_eq(server.call_count, 1);
-    ck_assert_double_eq(failed_proofs(waiting[_i].reason), 1);
-    ck_assert_ptr_nonnull(strstr(server.conditions, waiting[_i].seen));
-}
-END_TEST
-
-/* We may not list pods there: what is not seen is not there. */
-START_TEST(a_list_that_is_denied_shows_no_replacement)
-{
-    server.lost = true;
-    server.unscheduled = waiting[0].pod;
-    server.unscheduled_code = 403;
-    learn();
-    pass_for(9);
-    ck_assert_double_eq(failed_proofs("NoReplacement"), 1);
-}
-END_TEST
-
-/* However many of a namespace wait: its unscheduled pods are read once in a pass, and each finds
- * its own. */
-START_TEST(a_namespace_is_asked_once_in_a_pass)
-{
-    server.vpas = 20;
-    server.pods_per_vpa = 2;
-    server.lost = true;
-    server.unscheduled = WAITING("ReplicaSet", "rs07", NEW, "PodScheduled");
-    learn();
-    pass_for(3);
-    ck_assert_uint_eq(server.call_count, 20);
-    ck_assert_uint_eq(server.unscheduled_lists, 1);
-    for (int v = 0; v < server.vpas; v++) {
-        vpa_auto_free char *name = vpa_xprintf("v%02d", v);
-        const char *const of[] = {v == 7 ? "Unschedulable" : "NoReplacement", name, "n"};
-
-        ck_assert_double_eq(metric("vpa_updater_failed_proofs_total", of), 1);
-    }
-}
-END_TEST
-
-static bool until_three_lists(void *ctx)
-{
-    const struct server *s = ctx;
-
-    return s->unscheduled_lists < 3;
-}
-
-/* What is not found out in this pass is so in another one. */
-START_TEST(lost_leadership_ends_the_lists)
-{
-    server.vpas = 6;
-    server.pods_per_vpa = 2;
-    server.spread = true;
-    server.lost = true;
-    server.may_act = until_three_lists;
-    learn();
-    pass_for(3);
-    ck_assert_uint_eq(server.unscheduled_lists, 3);
-    server.unscheduled_lists = 0;
-    pass_for(1);
-    ck_assert_uint_eq(server.unscheduled_lists, 3);
-    server.unscheduled_lists = 0;
-    pass_for(1);
-    ck_assert_uint_eq(server.unscheduled_lists, 0);
-}
-END_TEST
-
-/* A Job that is suspended, has its last pods, or waits before it tries again, makes no further one:
- * its parallelism is a limit, no number that it is to have. What waits for a node is seen. */
-START_TEST(a_job_need_not_replace_its_pods)
-{
-    server.selects = true;
-    server.owner_version = "batch/v1";
-    server.owner_kind = "Job";
-    server.lost = true;
-    server.unscheduled = _i ? WAITING("Job", "rs00", NEW, "PodScheduled") : NULL;
-    learn();
-    show_object("batch/v1", "Job",
-                "{\"metadata\":{\"name\":\"rs00\",\"namespace\":\"n\"},\"spec\":{"
-                "\"parallelism\":10}}");
-    settle();
-    pass_for(9);
-    ck_assert_double_eq(failed_proofs("NoReplacement"), 0);
-    ck_assert_double_eq(failed_proofs("Unschedulable"), _i);
-    ck_assert_double_eq(paused("vpa"), _i);
-    if (_i)
-        ck_assert_uint_eq(server.call_count, 1);
-    else
-        ck_assert_uint_gt(server.call_count, 1);
 }
 END_TEST
 
@@ -602,164 +456,6 @@ START_TEST(a_vpa_that_came_back_is_paused_as_it_says)
 }
 END_TEST
 
-/* ---- how much is written ---- */
-
-#define PAUSED "[{\"type\":\"EvictionsPaused\",\"status\":\"True\",\"reason\":\"NotPatched\"}]"
-
-/* Fifty in a pass. */
-START_TEST(a_pass_writes_so_many_pauses)
-{
-    server.vpas = 60;
-    server.pods_per_vpa = 2;
-    learn();
-    updater_pass(server.updater);
-    ck_assert_uint_eq(server.call_count, 60);
-    ck_assert_uint_eq(server.status_patches, 0);
-    updater_pass(server.updater);
-    ck_assert_uint_eq(server.status_patches, 50);
-    updater_pass(server.updater);
-    ck_assert_uint_eq(server.status_patches, 60);
-    ck_assert_uint_eq(server.call_count, 60);
-}
-END_TEST
-
-START_TEST(a_pass_takes_so_many_pauses_back)
-{
-    server.vpas = 60;
-    server.pods_per_vpa = 2;
-    server.request = "2";
-    server.conditions = vpa_xstrdup(PAUSED);
-    server.config.prove_evictions = "off";
-    start(0);
-    updater_pass(server.updater);
-    ck_assert_uint_eq(server.status_patches, 50);
-    updater_pass(server.updater);
-    ck_assert_uint_eq(server.status_patches, 60);
-    updater_pass(server.updater);
-    ck_assert_uint_eq(server.status_patches, 60);
-}
-END_TEST
-
-/* Whoever judges patches is away: each one takes ten seconds and is refused. A VPA that is not
- * paused gets on all the same, and the pass ends in time. */
-static const char *const proofs[] = {"replacement", "off"};
-
-START_TEST(pauses_that_cannot_be_written_hold_nobody_up)
-{
-    int64_t begun;
-
-    server.vpas = 31;
-    server.pods_per_vpa = 2;
-    server.conditions = vpa_xstrdup(PAUSED);
-    server.config.prove_evictions = proofs[_i];
-    server.proving = true;
-    server.status_code = 500;
-    server.status_delay = 10 * VPA_SECOND;
-    start(0);
-    hide_vpa("v30");
-    free(server.conditions);
-    server.conditions = NULL;
-    show_vpas();
-    settle();
-    begun = vpa_loop_monotonic(server.loop);
-    updater_pass(server.updater);
-    ck_assert_uint_ge(server.call_count, 1);
-    ck_assert_str_eq(server.calls[server.call_count - 1], "p30-00/eviction");
-    ck_assert_int_le(vpa_loop_monotonic(server.loop) - begun, VPA_MINUTE);
-    ck_assert_uint_eq(server.status_tries, 1); /* one shows what would become of the others */
-}
-END_TEST
-
-/* One namespace refuses them: the others are not kept from being written. */
-START_TEST(a_pause_that_cannot_be_written_holds_no_other_up)
-{
-    server.vpas = 8;
-    server.pods_per_vpa = 2;
-    server.status_code = 500;
-    server.status_of = "/v02/";
-    learn();
-    pass_for(2);
-    ck_assert_uint_eq(server.status_patches, 2);
-    pass_for(1);
-    ck_assert_uint_eq(server.status_patches, 7);
-}
-END_TEST
-
-/* They take their time and are written: as many as go into a quarter of an interval before pods
- * are changed, and the rest in the next passes. */
-START_TEST(pauses_that_are_slowly_written_have_their_share)
-{
-    server.vpas = 10;
-    server.pods_per_vpa = 2;
-    server.status_delay = 4 * VPA_SECOND;
-    learn();
-    pass_for(2);
-    ck_assert_uint_eq(server.status_patches, 4);
-    pass_for(1);
-    ck_assert_uint_eq(server.status_patches, 8);
-}
-END_TEST
-
-/* A newer version is there, or none: that says nothing about the others. */
-static const int of_one[] = {409, 422, 404};
-
-START_TEST(a_vpa_that_is_another_one_ends_no_writing)
-{
-    server.vpas = 5;
-    server.pods_per_vpa = 2;
-    server.status_code = of_one[_i];
-    server.status_of = "/v02/";
-    learn();
-    pass_for(2);
-    ck_assert_uint_eq(server.status_patches, 4);
-}
-END_TEST
-
-/* A panic in the middle of them: no further one. */
-START_TEST(a_panic_ends_the_writing_of_pauses)
-{
-    server.vpas = 20;
-    server.pods_per_vpa = 2;
-    server.panic_at_status = 3;
-    if (_i == 1) {
-        server.conditions = vpa_xstrdup(PAUSED);
-        server.config.prove_evictions = "off";
-        start(0);
-    } else {
-        learn();
-        updater_pass(server.updater);
-    }
-    ck_assert_uint_eq(server.status_patches, 0);
-    updater_pass(server.updater);
-    ck_assert_uint_eq(server.status_patches, 3);
-}
-END_TEST
-
-/* Two updaters share the cluster by namespaces: the other one's pauses are nobody else's. */
-START_TEST(pauses_of_another_updater_stay)
-{
-    server.conditions = vpa_xstrdup(PAUSED);
-    server.config.common.ignored_vpa_object_namespaces = "m,n";
-    server.proving = _i;
-    start(0);
-    pass_for(3);
-    ck_assert_uint_eq(server.status_patches, 0);
-    ck_assert_double_eq(paused("vpa"), 0);
-}
-END_TEST
-
-/* Its evictions never happen: nothing is paused, or taken back. */
-START_TEST(a_shadow_has_no_pauses)
-{
-    server.conditions = vpa_xstrdup(PAUSED);
-    server.config.shadow = true;
-    learn();
-    pass_for(3);
-    ck_assert_uint_eq(server.status_patches, 0);
-    ck_assert_double_eq(paused("vpa"), 0);
-}
-END_TEST
-
 /* ---- a webhook that was away ---- */
 
 static void show_unready(const char *name)
@@ -880,28 +576,13 @@ int main(void)
     tcase_add_test(tc, pods_are_those_of_their_own_vpa);
     tcase_add_test(tc, a_template_that_comes_back_is_no_news);
     tcase_add_test(tc, the_newest_pod_is_the_replacement);
-    tcase_add_loop_test(tc, a_pod_without_a_node_is_the_replacement_of_its_own_kind, 0,
-                        VPA_COUNT(waiting));
-    tcase_add_test(tc, a_list_that_is_denied_shows_no_replacement);
-    tcase_add_loop_test(tc, a_job_need_not_replace_its_pods, 0, 2);
-    tcase_add_test(tc, a_namespace_is_asked_once_in_a_pass);
-    tcase_add_test(tc, lost_leadership_ends_the_lists);
     tcase_add_loop_test(tc, a_template_is_known_by_its_hash, 0, VPA_COUNT(hashes));
     tcase_add_loop_test(tc, another_run_is_no_other_template, 0, VPA_COUNT(runs));
     tcase_add_test(tc, an_older_template_is_another_one);
     tcase_add_test(tc, a_vpa_that_came_back_is_paused_as_it_says);
-    tcase_add_test(tc, a_shadow_has_no_pauses);
     tcase_add_test(tc, values_show_that_the_webhook_is_back);
     tcase_add_loop_test(tc, so_many_templates_are_known, 0, VPA_COUNT(counts));
     tcase_add_test(tc, a_pause_goes_with_its_vpa);
-    tcase_add_test(tc, a_pass_writes_so_many_pauses);
-    tcase_add_test(tc, a_pass_takes_so_many_pauses_back);
-    tcase_add_loop_test(tc, pauses_that_cannot_be_written_hold_nobody_up, 0, VPA_COUNT(proofs));
-    tcase_add_test(tc, a_pause_that_cannot_be_written_holds_no_other_up);
-    tcase_add_test(tc, pauses_that_are_slowly_written_have_their_share);
-    tcase_add_loop_test(tc, a_vpa_that_is_another_one_ends_no_writing, 0, VPA_COUNT(of_one));
-    tcase_add_loop_test(tc, a_panic_ends_the_writing_of_pauses, 0, 2);
-    tcase_add_loop_test(tc, pauses_of_another_updater_stay, 0, 2);
     tcase_add_loop_test(tc, what_cannot_be_tried_is_looked_at_afterwards, 0, VPA_COUNT(undecided));
     tcase_add_test(tc, one_that_helps_opens_the_cluster_again);
     suite_add_tcase(suite, tc);

@@ -1,0 +1,278 @@
+/*
+ * Conditions of the updater on VPAs: how much of them a pass writes, and what those that cannot be
+ * written are to the others.
+ */
+#include "proof_fixture.h"
+
+#include "captured_log.h"
+
+#define PAUSED "[{\"type\":\"EvictionsPaused\",\"status\":\"True\",\"reason\":\"NotPatched\"}]"
+
+/* Fifty in a pass. */
+START_TEST(a_pass_writes_so_many_pauses)
+{
+    server.vpas = 60;
+    server.pods_per_vpa = 2;
+    learn();
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 60);
+    ck_assert_uint_eq(server.status_patches, 0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.status_patches, 50);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.status_patches, 60);
+    ck_assert_uint_eq(server.call_count, 60);
+}
+END_TEST
+
+START_TEST(a_pass_takes_so_many_pauses_back)
+{
+    server.vpas = 60;
+    server.pods_per_vpa = 2;
+    server.request = "2";
+    server.conditions = vpa_xstrdup(PAUSED);
+    server.config.prove_evictions = "off";
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.status_patches, 50);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.status_patches, 60);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.status_patches, 60);
+}
+END_TEST
+
+/* Whoever judges patches is away: each one takes ten seconds and is refused. A VPA that is not
+ * paused gets on all the same, and the pass ends in time. */
+static const char *const proofs[] = {"replacement", "off"};
+
+START_TEST(pauses_that_cannot_be_written_hold_nobody_up)
+{
+    int64_t begun;
+
+    server.vpas = 31;
+    server.pods_per_vpa = 2;
+    server.conditions = vpa_xstrdup(PAUSED);
+    server.config.prove_evictions = proofs[_i];
+    server.proving = true;
+    server.status_code = 500;
+    server.status_delay = 10 * VPA_SECOND;
+    start(0);
+    hide_vpa("v30");
+    free(server.conditions);
+    server.conditions = NULL;
+    show_vpas();
+    settle();
+    begun = vpa_loop_monotonic(server.loop);
+    updater_pass(server.updater);
+    ck_assert_uint_ge(server.call_count, 1);
+    ck_assert_str_eq(server.calls[server.call_count - 1], "p30-00/eviction");
+    ck_assert_int_le(vpa_loop_monotonic(server.loop) - begun, VPA_MINUTE);
+    ck_assert_uint_eq(server.status_tries, 1); /* one shows what would become of the others */
+}
+END_TEST
+
+/* One namespace refuses them: the others are not kept from being written. */
+START_TEST(a_pause_that_cannot_be_written_holds_no_other_up)
+{
+    server.vpas = 8;
+    server.pods_per_vpa = 2;
+    server.status_code = 500;
+    server.status_of = "/v02/";
+    learn();
+    pass_for(2);
+    ck_assert_uint_eq(server.status_patches, 2);
+    pass_for(1);
+    ck_assert_uint_eq(server.status_patches, 7);
+}
+END_TEST
+
+/* They take their time and are written: as many as go into a quarter of an interval before pods
+ * are changed, and the rest in the next passes. */
+START_TEST(pauses_that_are_slowly_written_have_their_share)
+{
+    server.vpas = 10;
+    server.pods_per_vpa = 2;
+    server.status_delay = 4 * VPA_SECOND;
+    learn();
+    pass_for(2);
+    ck_assert_uint_eq(server.status_patches, 4);
+    pass_for(1);
+    ck_assert_uint_eq(server.status_patches, 8);
+}
+END_TEST
+
+/* A newer version is there, or none: that says nothing about the others. */
+static const int of_one[] = {409, 422, 404};
+
+START_TEST(a_vpa_that_is_another_one_ends_no_writing)
+{
+    server.vpas = 5;
+    server.pods_per_vpa = 2;
+    server.status_code = of_one[_i];
+    server.status_of = "/v02/";
+    learn();
+    pass_for(2);
+    ck_assert_uint_eq(server.status_patches, 4);
+}
+END_TEST
+
+/* A panic in the middle of them: no further one. */
+START_TEST(a_panic_ends_the_writing_of_pauses)
+{
+    server.vpas = 20;
+    server.pods_per_vpa = 2;
+    server.panic_at_status = 3;
+    if (_i == 1) {
+        server.conditions = vpa_xstrdup(PAUSED);
+        server.config.prove_evictions = "off";
+        start(0);
+    } else {
+        learn();
+        updater_pass(server.updater);
+    }
+    ck_assert_uint_eq(server.status_patches, 0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.status_patches, 3);
+}
+END_TEST
+
+/* Two updaters share the cluster by namespaces: the other one's pauses are nobody else's. */
+START_TEST(pauses_of_another_updater_stay)
+{
+    server.conditions = vpa_xstrdup(PAUSED);
+    server.config.common.ignored_vpa_object_namespaces = "m,n";
+    server.proving = _i;
+    start(0);
+    pass_for(3);
+    ck_assert_uint_eq(server.status_patches, 0);
+    ck_assert_double_eq(paused("vpa"), 0);
+}
+END_TEST
+
+/* Its evictions never happen: nothing is paused, or taken back. */
+START_TEST(a_shadow_has_no_pauses)
+{
+    server.conditions = vpa_xstrdup(PAUSED);
+    server.config.shadow = true;
+    learn();
+    pass_for(3);
+    ck_assert_uint_eq(server.status_patches, 0);
+    ck_assert_double_eq(paused("vpa"), 0);
+}
+END_TEST
+
+/* ---- refusals ---- */
+
+#define REFUSED "refuses to have a condition written"
+
+/* Each VPA has a pause that is to be taken back. Patches whose paths have that are refused. */
+static void start_refused(int vpas, const char *path)
+{
+    server.vpas = vpas;
+    server.pods_per_vpa = 2;
+    server.request = "2";
+    server.conditions = vpa_xstrdup(PAUSED);
+    server.config.prove_evictions = "off";
+    server.status_code = 403;
+    server.status_of = path;
+    start(0);
+}
+
+/* A policy of one namespace, or a Role that is missing there, is nothing to the others. It is said
+ * once, and asked again after ten minutes. */
+START_TEST(a_refusal_is_of_its_namespace)
+{
+    capture_log(0);
+    server.spread = true;
+    start_refused(20, "/n02/");
+    pass_for(1);
+    ck_assert_uint_eq(server.status_patches, 19);
+    pass_for(9);
+    ck_assert_uint_eq(server.status_tries, 20);
+    ck_assert_uint_eq(logged(REFUSED), 1);
+    ck_assert_uint_eq(logged("namespace=\"n02\""), 1);
+    server.status_code = 0;
+    pass_for(1);
+    ck_assert_uint_eq(server.status_patches, 20);
+}
+END_TEST
+
+/* What a policy says about some VPAs of a namespace keeps its other ones no longer than those take
+ * to be asked about, one in a pass. */
+START_TEST(a_refused_vpa_waits_alone)
+{
+    start_refused(30, "/v0"); /* ten of them, the first */
+    pass_for(1);
+    ck_assert_uint_eq(server.status_tries, 1);
+    pass_for(10);
+    ck_assert_uint_eq(server.status_patches, 20);
+    size_t tries = server.status_tries;
+    ck_assert_uint_le(tries, 20 + 11);
+    pass_for(30);
+    ck_assert_uint_le(server.status_tries, tries + 30);
+    server.status_code = 0;
+    pass_for(11);
+    ck_assert_uint_eq(server.status_patches, 30);
+}
+END_TEST
+
+/* Half of the namespaces give no right, or all: five refusals in a pass, and the next one begins
+ * behind them. */
+START_TEST(a_pass_is_refused_so_often)
+{
+    server.spread = true;
+    start_refused(20, _i ? "/n" : "/n0");
+    for (int i = 1; i <= 2; i++) {
+        pass_for(1);
+        ck_assert_uint_eq(server.status_tries, 5 * (size_t)i);
+    }
+    pass_for(1);
+    ck_assert_uint_eq(server.status_patches, _i ? 0 : 10);
+    pass_for(1);
+    ck_assert_uint_eq(server.status_tries, 20);
+    pass_for(6);
+    ck_assert_uint_eq(server.status_tries, 20);
+    server.status_code = 0;
+    pass_for(4);
+    ck_assert_uint_eq(server.status_patches, 20);
+}
+END_TEST
+
+/* However many VPAs that are refused come and go. */
+START_TEST(refused_vpas_that_went_are_forgotten)
+{
+    server.spread = true;
+    start_refused(3, "/n");
+    pass_for(1);
+    ck_assert_uint_eq(updater_env(server.updater)->refused.count, 3);
+    hide_object(VPA_API, VPA_KIND, "n00", "v00");
+    hide_object(VPA_API, VPA_KIND, "n01", "v01");
+    settle();
+    pass_for(1);
+    ck_assert_uint_le(updater_env(server.updater)->refused.count, 1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("updater_conditions");
+    TCase *tc = tcase_create("pass");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, a_pass_writes_so_many_pauses);
+    tcase_add_test(tc, a_pass_takes_so_many_pauses_back);
+    tcase_add_loop_test(tc, pauses_that_cannot_be_written_hold_nobody_up, 0, VPA_COUNT(proofs));
+    tcase_add_test(tc, a_pause_that_cannot_be_written_holds_no_other_up);
+    tcase_add_test(tc, pauses_that_are_slowly_written_have_their_share);
+    tcase_add_loop_test(tc, a_vpa_that_is_another_one_ends_no_writing, 0, VPA_COUNT(of_one));
+    tcase_add_loop_test(tc, a_panic_ends_the_writing_of_pauses, 0, 2);
+    tcase_add_loop_test(tc, pauses_of_another_updater_stay, 0, 2);
+    tcase_add_test(tc, a_shadow_has_no_pauses);
+    tcase_add_test(tc, a_refusal_is_of_its_namespace);
+    tcase_add_test(tc, a_refused_vpa_waits_alone);
+    tcase_add_loop_test(tc, a_pass_is_refused_so_often, 0, 2);
+    tcase_add_test(tc, refused_vpas_that_went_are_forgotten);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}

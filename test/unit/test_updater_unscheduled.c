@@ -1,0 +1,139 @@
+/* What becomes of trials of the updater (U24) whose replacements no node has taken. */
+#include "proof_fixture.h"
+
+#define WAITING(KIND, NAME, MORE, CONDITION)                                                       \
+    "{\"metadata\":{\"name\":\"p-new\",\"namespace\":\"n\",\"uid\":\"new\",\"ownerReferences\":[{" \
+    "\"apiVersion\":\"apps/v1\",\"kind\":\"" KIND "\",\"name\":\"" NAME "\",\"controller\":true}]" \
+    "," MORE "},\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":"   \
+    "\"2\"}}}]},\"status\":{\"phase\":\"Pending\",\"conditions\":[{\"type\":\"" CONDITION "\","    \
+    "\"status\":\"False\",\"message\":\"3 Insufficient cpu.\"}]}}"
+#define CREATED(TIME) "\"creationTimestamp\":\"2026-03-01T" TIME "Z\""
+#define NEW CREATED("12:00:00")
+
+static const struct {
+    const char *pod;
+    const char *reason, *seen;
+} waiting[] = {
+    {WAITING("ReplicaSet", "rs00", NEW, "PodScheduled"), "Unschedulable",
+     "pod p-new has the values and no node takes it: 3 Insufficient cpu.; tried"},
+    {WAITING("ReplicaSet", "rs00", NEW, "Initialized"), "Unschedulable",
+     "pod p-new has the values and no node takes it: ; tried"},
+    {WAITING("ReplicaSet", "rs01", NEW, "PodScheduled"), "NoReplacement", "9 of 10"},
+    {WAITING("StatefulSet", "rs00", NEW, "PodScheduled"), "NoReplacement", "9 of 10"},
+    {WAITING("ReplicaSet", "rs00", CREATED("11:00:00"), "PodScheduled"), "NoReplacement",
+     "9 of 10"},
+};
+
+/* Only a pod of the same owner that is newer than all that it had. */
+START_TEST(a_pod_without_a_node_is_the_replacement_of_its_own_kind)
+{
+    server.lost = true;
+    server.unscheduled = waiting[_i].pod;
+    learn();
+    pass_for(9);
+    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_double_eq(failed_proofs(waiting[_i].reason), 1);
+    ck_assert_ptr_nonnull(strstr(server.conditions, waiting[_i].seen));
+}
+END_TEST
+
+/* We may not list pods there: what is not seen is not there. */
+START_TEST(a_list_that_is_denied_shows_no_replacement)
+{
+    server.lost = true;
+    server.unscheduled = waiting[0].pod;
+    server.unscheduled_code = 403;
+    learn();
+    pass_for(9);
+    ck_assert_double_eq(failed_proofs("NoReplacement"), 1);
+}
+END_TEST
+
+/* However many of a namespace wait: its unscheduled pods are read once in a pass, and each finds
+ * its own. */
+START_TEST(a_namespace_is_asked_once_in_a_pass)
+{
+    server.vpas = 20;
+    server.pods_per_vpa = 2;
+    server.lost = true;
+    server.unscheduled = WAITING("ReplicaSet", "rs07", NEW, "PodScheduled");
+    learn();
+    pass_for(3);
+    ck_assert_uint_eq(server.call_count, 20);
+    ck_assert_uint_eq(server.unscheduled_lists, 1);
+    for (int v = 0; v < server.vpas; v++) {
+        vpa_auto_free char *name = vpa_xprintf("v%02d", v);
+        const char *const of[] = {v == 7 ? "Unschedulable" : "NoReplacement", name, "n"};
+
+        ck_assert_double_eq(metric("vpa_updater_failed_proofs_total", of), 1);
+    }
+}
+END_TEST
+
+static bool until_three_lists(void *ctx)
+{
+    const struct server *s = ctx;
+
+    return s->unscheduled_lists < 3;
+}
+
+/* What is not found out in this pass is so in another one. */
+START_TEST(lost_leadership_ends_the_lists)
+{
+    server.vpas = 6;
+    server.pods_per_vpa = 2;
+    server.spread = true;
+    server.lost = true;
+    server.may_act = until_three_lists;
+    learn();
+    pass_for(3);
+    ck_assert_uint_eq(server.unscheduled_lists, 3);
+    server.unscheduled_lists = 0;
+    pass_for(1);
+    ck_assert_uint_eq(server.unscheduled_lists, 3);
+    server.unscheduled_lists = 0;
+    pass_for(1);
+    ck_assert_uint_eq(server.unscheduled_lists, 0);
+}
+END_TEST
+
+/* A Job that is suspended, has its last pods, or waits before it tries again, makes no further one:
+ * its parallelism is a limit, no number that it is to have. What waits for a node is seen. */
+START_TEST(a_job_need_not_replace_its_pods)
+{
+    server.selects = true;
+    server.owner_version = "batch/v1";
+    server.owner_kind = "Job";
+    server.lost = true;
+    server.unscheduled = _i ? WAITING("Job", "rs00", NEW, "PodScheduled") : NULL;
+    learn();
+    show_object("batch/v1", "Job",
+                "{\"metadata\":{\"name\":\"rs00\",\"namespace\":\"n\"},\"spec\":{"
+                "\"parallelism\":10}}");
+    settle();
+    pass_for(9);
+    ck_assert_double_eq(failed_proofs("NoReplacement"), 0);
+    ck_assert_double_eq(failed_proofs("Unschedulable"), _i);
+    ck_assert_double_eq(paused("vpa"), _i);
+    if (_i)
+        ck_assert_uint_eq(server.call_count, 1);
+    else
+        ck_assert_uint_gt(server.call_count, 1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("updater_unscheduled");
+    TCase *tc = tcase_create("pass");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_loop_test(tc, a_pod_without_a_node_is_the_replacement_of_its_own_kind, 0,
+                        VPA_COUNT(waiting));
+    tcase_add_test(tc, a_list_that_is_denied_shows_no_replacement);
+    tcase_add_test(tc, a_namespace_is_asked_once_in_a_pass);
+    tcase_add_test(tc, lost_leadership_ends_the_lists);
+    tcase_add_loop_test(tc, a_job_need_not_replace_its_pods, 0, 2);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}
