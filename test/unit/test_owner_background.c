@@ -32,7 +32,8 @@ static const struct {
     {SCALE("app=w", "7"), NULL, 0, true},
     {NULL, SCALE("app=w", "7"), 0, true},
     {NULL, NULL, 0, false},
-    {SCALE("app=w", "7"), NULL, 500, true},
+    {SCALE("app=w", "7"), NULL, 500, false}, /* for a while */
+    {SCALE("app=w", "7"), NULL, 403, true},
     {NULL, NULL, 500, true},
     {SCALE("app=w", "7"), OWNED_SCALE("Group", "g", "example.com/v1"), 0, true},
     {OWNED_SCALE("Group", "g", "example.com/v1"), OWNED_SCALE("Group", "g", "example.com/v1"), 0,
@@ -169,6 +170,97 @@ START_TEST(what_is_followed_stays)
 }
 END_TEST
 
+/* What a view says of the selector of "w": VPA_OK, or why it has none. */
+static enum vpa_code code_of_widget(void)
+{
+    const struct vpa_selector *selector;
+    struct vpa_owner_view *view = vpa_owners_view(owners);
+    int rc = vpa_owner_view_selector(view, "n", "example.com/v1", "Widget", "w", &selector, &err);
+
+    vpa_owner_view_unref(view);
+    return rc == 0 ? VPA_OK : err.code;
+}
+
+static void let_scales_fail(void)
+{
+    sim_cluster_unscript(sim);
+    sim_cluster_answer(
+        sim, &(struct sim_answer){.method = "GET", .path = "/scale", .code = 503, .message = "no"});
+}
+
+/* Known, and asked for again in vain for the first time; nobody reads it meanwhile. quiet: none of
+ * its VPA's was changed lately either, so that it is asked for after 10 to 20 minutes. */
+static void fail_first_refresh(bool quiet)
+{
+    synced();
+    keep_widget();
+    vpa_loop_pump(loop, VPA_SECOND);
+    if (!quiet)
+        follow_widget();
+    let_scales_fail();
+    int before = scale_gets();
+    while (scale_gets() == before)
+        vpa_loop_pump(loop, VPA_SECOND);
+}
+
+/* One answer that could not be had says nothing of the scale. */
+START_TEST(a_failed_reading_forgets_nothing)
+{
+    fail_first_refresh(_i == 0);
+    ck_assert_int_eq(code_of_widget(), VPA_OK);
+    delay_scales(0);
+    int before = scale_gets();
+    vpa_loop_pump(loop, 20 * VPA_SECOND); /* soon asked again */
+    ck_assert_int_gt(scale_gets(), before);
+    vpa_loop_pump(loop, 5 * VPA_MINUTE);
+    ck_assert_int_eq(code_of_widget(), VPA_OK);
+}
+END_TEST
+
+/* But no longer than a pass would take it for. The time counts from the first failure, and a good
+ * answer between two failures ends it. */
+START_TEST(what_cannot_be_read_stands_in_for_a_while)
+{
+    fail_first_refresh(_i == 0);
+    vpa_loop_pump(loop, 70 * VPA_SECOND);
+    ck_assert_int_eq(code_of_widget(), VPA_OK);
+    delay_scales(0);
+    vpa_loop_pump(loop, 15 * VPA_SECOND);
+    let_scales_fail();
+    int before = scale_gets();
+    while (scale_gets() == before)
+        vpa_loop_pump(loop, VPA_SECOND);
+    vpa_loop_pump(loop, 70 * VPA_SECOND);
+    ck_assert_int_eq(code_of_widget(), VPA_OK);
+    vpa_loop_pump(loop, 40 * VPA_SECOND);
+    ck_assert_int_eq(code_of_widget(), VPA_RETRY);
+}
+END_TEST
+
+/* And after a longer failure it is known again without anybody who reads it. */
+START_TEST(what_was_known_is_known_soon_after_an_outage)
+{
+    fail_first_refresh(_i == 0);
+    vpa_loop_pump(loop, 20 * VPA_MINUTE);
+    delay_scales(0);
+    vpa_loop_pump(loop, 20 * VPA_SECOND);
+    ck_assert_int_eq(code_of_widget(), VPA_OK);
+}
+END_TEST
+
+/* What the server says of the scale itself counts at once. */
+START_TEST(a_scale_that_is_gone_is_gone)
+{
+    synced();
+    keep_widget();
+    vpa_loop_pump(loop, VPA_SECOND);
+    follow_widget();
+    drop_widget("w");
+    vpa_loop_pump(loop, 40 * VPA_SECOND);
+    ck_assert_int_eq(code_of_widget(), VPA_INVALID);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("owner_background");
@@ -181,6 +273,10 @@ int main(void)
     tcase_add_test(c, a_missing_scale_is_asked_for_again_while_somebody_reads_it);
     tcase_add_loop_test(c, what_nobody_reads_goes_after_an_hour, 0, 2);
     tcase_add_loop_test(c, what_is_followed_stays, 0, 2);
+    tcase_add_loop_test(c, a_failed_reading_forgets_nothing, 0, 2);
+    tcase_add_loop_test(c, what_cannot_be_read_stands_in_for_a_while, 0, 2);
+    tcase_add_loop_test(c, what_was_known_is_known_soon_after_an_outage, 0, 2);
+    tcase_add_test(c, a_scale_that_is_gone_is_gone);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

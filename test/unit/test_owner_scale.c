@@ -390,7 +390,8 @@ START_TEST(a_slow_kind_keeps_no_pass_waiting)
 }
 END_TEST
 
-/* What was answered a moment ago stands in until the server has let the time of an answer pass. */
+/* What was answered a moment ago stands in, whether the server is silent or has let the time of an
+ * answer pass; then it is not known. */
 START_TEST(a_slow_scale_is_what_it_was_for_a_moment)
 {
     const struct vpa_controller_key widget = {"n", "Widget", "w", "example.com/v1"};
@@ -405,6 +406,16 @@ START_TEST(a_slow_scale_is_what_it_was_for_a_moment)
     vpa_owners_begin_pass(owners);
     ck_assert_int_eq(select_widget("w"), 0);
     vpa_loop_pump(loop, 30 * VPA_SECOND); /* the server will not answer any more */
+    vpa_owners_begin_pass(owners);
+    int64_t begin = vpa_loop_monotonic(loop);
+    ck_assert_int_eq(select_widget("w"), 0);
+    ck_assert_int_eq(vpa_loop_monotonic(loop), begin);
+    vpa_loop_pump(loop, 30 * VPA_SECOND);
+    vpa_owners_begin_pass(owners);
+    ck_assert_int_eq(select_widget("w"), -1);
+    ck_assert_msg(strstr(err.text, "no answer yet"), "%s", err.text);
+    ck_assert_int_eq(vpa_loop_monotonic(loop), begin + 30 * VPA_SECOND);
+    vpa_loop_pump(loop, 2 * VPA_MINUTE);
     vpa_owners_begin_pass(owners);
     ck_assert_int_eq(select_widget("w"), -1);
     ck_assert_msg(strstr(err.text, "timeout"), "%s", err.text);
