@@ -550,6 +550,45 @@ START_TEST(kinds_that_are_not_there_are_not_asked_for)
 }
 END_TEST
 
+/* The versions of a group that cannot be read, and what is known then of a kind of it. */
+static const struct {
+    const char *path;
+    enum sim_path how;
+    int code;
+    const char *kind;
+    enum vpa_code known;
+} unread[] = {
+    {"/apis/example.com/v1", SIM_PATH_HOLDS, 503, "Widget", VPA_RETRY},
+    {"/apis/example.com/v1", SIM_PATH_HOLDS, 404, "Widget", VPA_INVALID},
+    {"/apis/example.com/v1", SIM_PATH_IS, 503, "Widget", VPA_OK}, /* the other one tells of it */
+    {"/apis/example.com/v1", SIM_PATH_IS, 503, "Gadget", VPA_RETRY},
+    {"/apis/example.org", SIM_PATH_HOLDS, 503, "Gadget", VPA_INVALID},
+};
+
+/* What discovery could not read may have the kind: it is not known, which is not that there is
+ * none. The text is upstream's all the same. */
+START_TEST(a_kind_is_not_known_while_a_version_cannot_be_read)
+{
+    vpa_auto_free char *none =
+        vpa_xprintf("no matches for kind \"%s\" in group \"example.com\"", unread[_i].kind);
+
+    synced();
+    sim_cluster_answer(sim, &(struct sim_answer){.method = "GET",
+                                                 .path = unread[_i].path,
+                                                 .how = unread[_i].how,
+                                                 .code = unread[_i].code,
+                                                 .message = "gone for lunch"});
+    int rc = select_in("n", unread[_i].kind, "w");
+    ck_assert_int_eq(rc == 0 ? VPA_OK : err.code, unread[_i].known);
+    ck_assert_msg(rc == 0 || strstr(err.text, none), "%s", err.text);
+    sim_cluster_unscript(sim);
+    vpa_owners_begin_pass(owners);
+    rc = select_in("n", unread[_i].kind, "w");
+    ck_assert_int_eq(rc == 0, strcmp(unread[_i].kind, "Widget") == 0);
+    ck_assert(rc == 0 || err.code == VPA_INVALID);
+}
+END_TEST
+
 /* What upstream's client can decode, and nothing else. */
 static const struct {
     const char *kind, *version;
@@ -604,6 +643,8 @@ int main(void)
     tcase_add_test(c, does_not_forget_what_is_wanted_while_it_is_busy);
     tcase_add_test(c, what_is_known_is_not_asked_for_again);
     tcase_add_loop_test(c, only_scales_are_taken, 0, (int)VPA_COUNT(scale_kinds));
+    tcase_add_loop_test(c, a_kind_is_not_known_while_a_version_cannot_be_read, 0,
+                        (int)VPA_COUNT(unread));
     tcase_add_test(c, negative_answers_last_one_pass);
     tcase_add_test(c, every_resource_of_a_kind_is_asked);
     suite_add_tcase(suite, c);
