@@ -469,10 +469,11 @@ static int open_listener(struct vpa_http_server *server, const char *address, st
     if (rc != 0)
         return vpa_fail(err, VPA_INVALID, "listen %s: %s", address, gai_strerror(rc));
     server->listen_fd = -1;
-    /* The IPv6 wildcard first: it takes IPv4 as well. */
+    /* The IPv6 wildcard first: it takes IPv4 as well. Of a name an IPv4 address, as Go does. */
+    int first = host[0] ? AF_INET : AF_INET6;
     for (int pass = 0; pass < 2; pass++)
         for (struct addrinfo *i = list; i && server->listen_fd < 0; i = i->ai_next)
-            if ((i->ai_family == AF_INET6) == (pass == 0))
+            if ((i->ai_family == first) == (pass == 0))
                 server->listen_fd = listen_on(i);
     int saved = errno;
     freeaddrinfo(list);
