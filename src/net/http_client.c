@@ -28,6 +28,7 @@
 #include "client_connections.h"
 #include "client_failure.h"
 #include "client_head.h"
+#include "client_proxy.h"
 #include "client_tls.h"
 #include "loop_internal.h"
 #include "vpa/base/buf.h"
@@ -47,7 +48,7 @@ struct http_client {
     char *url;        /* base URL that curl gets */
     char *host;       /* Host header when server_name stands in the URL, else NULL */
     char *connect_to; /* "name:port:host:port", else NULL */
-    char *proxy;
+    char *proxy;      /* "" for none */
     struct client_tls tls;
     bool insecure, no_http2, no_compression;
     long connect_timeout_ms;
@@ -462,8 +463,8 @@ static void set_connection(const struct http_client *c, CURL *easy, bool watch)
     }
     client_connections_set_up(c->connections, easy, watch);
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, c->connect_timeout_ms);
-    if (c->proxy)
-        curl_easy_setopt(easy, CURLOPT_PROXY, c->proxy);
+    curl_easy_setopt(easy, CURLOPT_PROXY, c->proxy);
+    curl_easy_setopt(easy, CURLOPT_NOPROXY, ""); /* not what libcurl makes of the environment */
 }
 
 static void set_method(struct vpa_exchange *x, const struct vpa_http_request *request)
@@ -666,7 +667,7 @@ struct vpa_transport *vpa_http_client_new(struct vpa_loop *loop,
     c->loop = loop;
     c->connections = client_connections_new();
     c->url = vpa_xstrdup(o->base_url);
-    c->proxy = o->proxy ? vpa_xstrdup(o->proxy) : NULL;
+    c->proxy = o->proxy ? vpa_xstrdup(o->proxy) : client_proxy_of_environment(o->base_url);
     c->insecure = o->insecure;
     c->no_http2 = o->no_http2;
     c->no_compression = o->no_compression;
