@@ -409,6 +409,7 @@ START_TEST(client_limits)
     ck_assert_ptr_nonnull(strstr(err.text, "burst is required to be greater than 0"));
     ck_assert_int_eq(vpa_rate_init_client(&r, 0, 0, &err), 0);
     ck_assert(r.rate == 5 && r.burst == 10);
+    ck_assert_int_eq(vpa_rate_init_client(&r, 0, -7, &err), -1); /* nothing would ever pass */
     ck_assert_int_eq(vpa_rate_init_client(&r, -1, 0, &err), 0);
     for (int i = 0; i < 1000; i++)
         ck_assert(vpa_rate_allow(&r, 0));
