@@ -35,6 +35,7 @@
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
+#include "vpa/net/monotonic.h"
 #include "vpa/net/tls.h"
 
 /* Undelivered bytes of one exchange before the peer is paused. */
@@ -238,14 +239,6 @@ static void post_delivery(struct vpa_exchange *x)
 
 /* Another start */
 
-static int64_t real_monotonic(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (int64_t)ts.tv_sec * VPA_SECOND + ts.tv_nsec;
-}
-
 static long milliseconds(vpa_duration d)
 {
     return (long)((d + VPA_MILLISECOND - 1) / VPA_MILLISECOND);
@@ -271,7 +264,7 @@ static void leave_connection(struct vpa_exchange *x)
 /* For the byte that did not come. */
 static vpa_duration waited(const struct vpa_exchange *x)
 {
-    vpa_duration since = real_monotonic() - x->sent_at;
+    vpa_duration since = vpa_monotonic_read() - x->sent_at;
 
     return x->idle_timeout > 0 && x->idle_timeout < since ? x->idle_timeout : since;
 }
@@ -280,7 +273,7 @@ static vpa_duration waited(const struct vpa_exchange *x)
 static bool start_again(struct vpa_exchange *x)
 {
     CURLM *multi = vpa_loop_multi(x->client->loop);
-    vpa_duration left = x->timeout - (real_monotonic() - x->started);
+    vpa_duration left = x->timeout - (vpa_monotonic_read() - x->started);
 
     if (x->timeout > 0 && left <= 0)
         return false;
@@ -359,7 +352,7 @@ static int on_progress(void *ctx, curl_off_t total, curl_off_t now, curl_off_t u
     (void)up_total;
     (void)up_now;
     vpa_duration given = (vpa_duration)(x->bytes_in / x->rate_min) * VPA_SECOND;
-    x->too_slow = !x->done && real_monotonic() - x->started > x->idle_timeout + given;
+    x->too_slow = !x->done && vpa_monotonic_read() - x->started > x->idle_timeout + given;
     return x->too_slow;
 }
 
@@ -410,7 +403,7 @@ static int before_send(void *ctx, char *peer, char *local, int peer_port, int lo
         return CURL_PREREQFUNC_ABORT;
     }
     x->sent = true;
-    x->sent_at = real_monotonic();
+    x->sent_at = vpa_monotonic_read();
     return CURL_PREREQFUNC_OK;
 }
 
@@ -554,7 +547,7 @@ static struct vpa_exchange *client_start(struct vpa_transport *transport,
     struct vpa_exchange *x = vpa_xcalloc(1, sizeof(*x));
 
     assert(!c->freed);
-    client_tls_refresh(&c->tls, real_monotonic());
+    client_tls_refresh(&c->tls, vpa_monotonic_read());
     x->transfer.done = transfer_done;
     x->client = c;
     x->handler = *handler;
@@ -562,7 +555,7 @@ static struct vpa_exchange *client_start(struct vpa_transport *transport,
     x->timeout = request->timeout;
     x->idle_timeout = request->idle_timeout;
     x->rate_min = request->rate_min;
-    x->started = real_monotonic();
+    x->started = vpa_monotonic_read();
     x->starts = 1;
     x->harmless = request->repeatable || strcmp(request->method, "GET") == 0 ||
                   strcmp(request->method, "HEAD") == 0;
@@ -673,7 +666,7 @@ struct vpa_transport *vpa_http_client_new(struct vpa_loop *loop,
     c->no_compression = o->no_compression;
     c->connect_timeout_ms = (long)(connect / VPA_MILLISECOND);
     c->frozen_after = o->frozen_after > 0 ? o->frozen_after : VPA_HTTP_FROZEN_AFTER;
-    if (client_tls_load(&c->tls, &sources, real_monotonic(), err) < 0 ||
+    if (client_tls_load(&c->tls, &sources, vpa_monotonic_read(), err) < 0 ||
         (o->server_name && *o->server_name && use_server_name(c, o->server_name, err) < 0)) {
         client_free(&c->base);
         return NULL;
