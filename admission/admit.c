@@ -98,8 +98,9 @@ struct candidates {
     struct vpa_candidate *items;
     size_t count;
     size_t capacity;
-    bool told;                     /* of one without a selector: a pod makes one line of all */
-    const struct vpa_object *best; /* with add_stronger */
+    bool told;                        /* of one without a selector: a pod makes one line of all */
+    const struct vpa_object *best;    /* with add_stronger */
+    const struct vpa_object *unknown; /* the strongest whose selector nobody knows for the moment */
 };
 
 static void add_candidate(void *ctx, const struct vpa_object *vpa)
@@ -118,6 +119,8 @@ static void add_candidate(void *ctx, const struct vpa_object *vpa)
             VPA_V(3, "Skipping VPA object because we cannot fetch selector",
                   VPA_KV("namespace", vpa->meta.ns), VPA_KV("vpa", vpa->meta.name), VPA_KERR(&err));
         c->told = true;
+        if (err.code == VPA_RETRY && (!c->unknown || vpa_match_stronger(vpa, c->unknown)))
+            c->unknown = vpa;
         return;
     }
     if (c->count == c->capacity) {
@@ -172,8 +175,8 @@ static bool is_under_unknown(const struct snapshot *snapshot, const struct vpa_p
 }
 
 /* Nobody knows the pod's controller: of the VPAs that select by labels the strongest, unless a
- * stronger one with a target fits, which may be the pod's: a weaker one does not get it meanwhile.
- */
+ * stronger one with a target fits, or nobody knows whether it does. It may be the pod's: a weaker
+ * one does not get it meanwhile. */
 static const struct vpa_object *strongest_unowned(const struct snapshot *snapshot,
                                                   struct candidates *c, const struct vpa_pod *pod)
 {
@@ -189,7 +192,7 @@ static const struct vpa_object *strongest_unowned(const struct snapshot *snapsho
     for (size_t i = first; i < c->count; i++)
         if (vpa_match_selects(&c->items[i], pod->meta.ns, labels))
             return NULL;
-    return c->best;
+    return c->best && c->unknown && vpa_match_stronger(c->unknown, c->best) ? NULL : c->best;
 }
 
 const struct vpa_object *admit_match(const struct snapshot *snapshot, enum vpa_match_rule rule,

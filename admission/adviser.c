@@ -15,6 +15,7 @@
 #include "vpa/base/log.h"
 #include "vpa/daemon/clock.h"
 #include "vpa/json/json_writer.h"
+#include "vpa/net/monotonic.h"
 
 #define API_VERSION "recommendation.autoscaling.k8s.io/v1alpha1"
 
@@ -175,7 +176,7 @@ static struct question *put_question(struct adviser *a, struct vpa_buf *body, bo
 
 static struct timespec until(vpa_duration timeout)
 {
-    int64_t t = vpa_clock_read_monotonic() + timeout;
+    int64_t t = vpa_monotonic_read() + timeout;
 
     return (struct timespec){.tv_sec = (time_t)(t / VPA_SECOND), .tv_nsec = (long)(t % VPA_SECOND)};
 }
@@ -323,7 +324,7 @@ struct adviser *adviser_new(const struct adviser_options *options)
     a->loop = options->loop;
     a->transport = options->transport;
     a->timeout = options->timeout;
-    a->monotonic = options->monotonic ? options->monotonic : vpa_clock_read_monotonic;
+    a->monotonic = options->monotonic ? options->monotonic : vpa_monotonic_read;
     a->pause = ADVISER_PAUSE;
     pthread_mutex_init(&a->lock, NULL);
     pthread_condattr_init(&monotonic);

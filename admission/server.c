@@ -15,6 +15,7 @@
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/clock.h"
+#include "vpa/net/monotonic.h"
 #include "vpa/net/rate.h"
 
 #define CONTENT_TYPE "application/json"
@@ -102,7 +103,7 @@ static bool is_json(const char *content_type)
 static bool may_log(struct server *server, int64_t *dropped)
 {
     pthread_mutex_lock(&server->lock);
-    bool allowed = vpa_rate_allow(&server->complaints, vpa_clock_read_monotonic());
+    bool allowed = vpa_rate_allow(&server->complaints, vpa_monotonic_read());
     *dropped = server->complaints_dropped;
     server->complaints_dropped = allowed ? 0 : *dropped + 1;
     pthread_mutex_unlock(&server->lock);
@@ -214,7 +215,7 @@ static void answer(struct server *server, struct vpa_arena *arena,
         admit(snapshot, &server->admit, arena, request->body, request->body_len, out, result);
         if (!result->owner_unknown)
             break;
-        int64_t now = vpa_clock_read_monotonic();
+        int64_t now = vpa_monotonic_read();
         if (!until)
             until = now + waiting_time(server, now);
         if (now >= until)
@@ -233,13 +234,13 @@ static void answer(struct server *server, struct vpa_arena *arena,
 void server_answer(struct server *server, const struct vpa_server_request *request,
                    const char *content_type, struct vpa_server_response *response)
 {
-    int64_t start = vpa_clock_read_monotonic();
+    int64_t start = vpa_monotonic_read();
     int64_t received = request->received_ns ? request->received_ns : start;
     struct admit_result result;
     struct vpa_buf out;
 
     if (refuse(server, request, content_type, response)) {
-        double total = seconds_between(received, vpa_clock_read_monotonic());
+        double total = seconds_between(received, vpa_monotonic_read());
         meter_step("total", total);
         meter_admission("error", "unknown", total);
         return;
@@ -249,7 +250,7 @@ void server_answer(struct server *server, const struct vpa_server_request *reque
     vpa_buf_init(&out, ADMIT_ANSWER_MAX);
     answer(server, &scratch->arena, request, &out, &result);
     give_scratch(server, scratch);
-    int64_t admitted = vpa_clock_read_monotonic();
+    int64_t admitted = vpa_monotonic_read();
 
     *response = (struct vpa_server_response){
         .status = vpa_buf_failed(&out) ? 500 : 200,
@@ -259,7 +260,7 @@ void server_answer(struct server *server, const struct vpa_server_request *reque
     response->body = vpa_buf_take(&out);
     vpa_buf_release(&out);
     if (!is_self_test(request))
-        count(&result, received, start, admitted, vpa_clock_read_monotonic());
+        count(&result, received, start, admitted, vpa_monotonic_read());
 }
 
 static void on_request(void *ctx, const struct vpa_server_request *request,

@@ -17,6 +17,7 @@
 #include "vpa/base/table.h"
 #include "vpa/daemon/clock.h"
 #include "vpa/json/json_writer.h"
+#include "vpa/net/monotonic.h"
 
 #define REVIEWS_PATH "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 #define ANSWER_MAX ((size_t)1 << 20)
@@ -176,7 +177,7 @@ static void on_reviewed(void *ctx, const struct vpa_kube_result *result,
     e->request = NULL;
     e->asking = false;
     e->verdict = verdict;
-    e->until = vpa_clock_read_monotonic() + (verdict == ACCESS_UNKNOWN ? 0 : ACCESS_REMEMBERED);
+    e->until = vpa_monotonic_read() + (verdict == ACCESS_UNKNOWN ? 0 : ACCESS_REMEMBERED);
     pthread_cond_broadcast(&a->changed);
     pthread_mutex_unlock(&a->lock);
 }
@@ -202,7 +203,7 @@ static void ask_server(void *ctx)
 
 static struct timespec in_future(vpa_duration wait)
 {
-    int64_t at = vpa_clock_read_monotonic() + wait;
+    int64_t at = vpa_monotonic_read() + wait;
 
     return (struct timespec){.tv_sec = (time_t)(at / VPA_SECOND), .tv_nsec = at % VPA_SECOND};
 }
@@ -215,7 +216,7 @@ static enum access_verdict wait_for(struct access *a, const char *question)
 
     pthread_mutex_lock(&a->lock);
     struct entry *e = find(a, question);
-    if (!e->asking && vpa_clock_read_monotonic() >= e->until) {
+    if (!e->asking && vpa_monotonic_read() >= e->until) {
         e->asking = true;
         vpa_loop_post(a->loop, ask_server, e);
     }

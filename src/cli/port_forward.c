@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "vpa/base/str.h"
+#include "vpa/net/monotonic.h"
 
 #define OUTPUT_MAX ((size_t)16 << 10)
 #define READY "Forwarding from 127.0.0.1:"
@@ -126,14 +127,6 @@ static void make_words(const struct cli *cli, const char *ns, const char *target
 
 /* ---- until it is ready ---- */
 
-static int64_t real_now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * VPA_SECOND + t.tv_nsec;
-}
-
 /* The port as soon as a whole line of the output names it. */
 static int ready_port(const char *text)
 {
@@ -160,13 +153,13 @@ static int gave_up(const char *text, struct vpa_error *err)
 
 static int wait_ready(struct cli_forward *forward, struct vpa_error *err)
 {
-    int64_t deadline = real_now() + CLI_FORWARD_SECONDS * VPA_SECOND;
+    int64_t deadline = vpa_monotonic_read() + CLI_FORWARD_SECONDS * VPA_SECOND;
     vpa_auto_buf text = {0};
 
     vpa_buf_init(&text, OUTPUT_MAX);
     while ((forward->port = ready_port(vpa_buf_text(&text))) == 0) {
         struct pollfd p = {.fd = forward->out, .events = POLLIN};
-        int64_t left = deadline - real_now();
+        int64_t left = deadline - vpa_monotonic_read();
         char chunk[1024];
         ssize_t n;
 

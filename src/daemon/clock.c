@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "vpa/base/mem.h"
+#include "vpa/net/monotonic.h"
 
 /* A simulated clock may change its rate at any moment: no sleep trusts the old one for longer. */
 #define SIMULATED_WAIT_MAX (50 * VPA_MILLISECOND)
@@ -39,11 +40,6 @@ static int64_t read_clock(clockid_t id)
 
     clock_gettime(id, &ts);
     return (int64_t)ts.tv_sec * VPA_SECOND + ts.tv_nsec;
-}
-
-int64_t vpa_clock_read_monotonic(void)
-{
-    return read_clock(CLOCK_MONOTONIC);
 }
 
 /* ---- real ---- */
@@ -100,7 +96,7 @@ static int64_t simulated_now(const struct vpa_clock *clock)
     struct vpa_clock_file f;
 
     read_file(((const struct simulated_clock *)clock)->file, &f);
-    double passed = (double)(vpa_clock_read_monotonic() - f.monotonic_base_ns) * f.rate;
+    double passed = (double)(vpa_monotonic_read() - f.monotonic_base_ns) * f.rate;
     if (passed > 9e18)
         passed = 9e18;
     int64_t now;

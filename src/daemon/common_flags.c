@@ -6,6 +6,7 @@
 
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
+#include "vpa/net/rate.h"
 
 /* ---- logging ---- */
 
@@ -63,21 +64,14 @@ bool vpa_common_flags_ignore(const struct vpa_common_flags *common, const char *
 int vpa_common_flags_rate(const struct vpa_common_flags *common, double *qps, int *burst,
                           struct vpa_error *err)
 {
-    double rate = (double)(float)common->kube_api_qps; /* upstream narrows it */
+    double narrow = (double)(float)common->kube_api_qps; /* as upstream */
     double most = trunc(common->kube_api_burst);
     int whole = most >= INT_MAX ? INT_MAX : most <= INT_MIN || isnan(most) ? INT_MIN : (int)most;
+    struct vpa_rate rate;
 
-    if (rate == 0) { /* the client library's defaults */
-        rate = 5;
-        if (whole == 0)
-            whole = 10;
-    }
-    if (rate > 0 && whole <= 0)
-        return vpa_fail(
-            err, VPA_INVALID,
-            "burst is required to be greater than 0 when RateLimiter is not set and QPS "
-            "is set to greater than 0");
-    *qps = rate;
-    *burst = whole;
+    if (vpa_rate_init_client(&rate, narrow, whole, err) < 0)
+        return -1;
+    *qps = rate.rate;
+    *burst = (int)rate.burst;
     return 0;
 }

@@ -16,6 +16,7 @@
 #include "vpa/base/str.h"
 #include "vpa/daemon/clock.h"
 #include "vpa/json/json_writer.h"
+#include "vpa/net/monotonic.h"
 
 #define BEARER "Bearer "
 #define TOKEN_MAX 16384
@@ -194,7 +195,7 @@ static void on_asked(void *ctx)
 
 static enum access check_token(struct vpa_ledger_page *p, const char *token)
 {
-    int64_t now = vpa_clock_read_monotonic(), end = now + CHECK_TIMEOUT;
+    int64_t now = vpa_monotonic_read(), end = now + CHECK_TIMEOUT;
     const struct timespec until = {.tv_sec = (time_t)(end / VPA_SECOND),
                                    .tv_nsec = (long)(end % VPA_SECOND)};
     int rc = 0;
@@ -211,7 +212,7 @@ static enum access check_token(struct vpa_ledger_page *p, const char *token)
     while (p->answer == ACCESS_OPEN && !p->stopping && rc == 0)
         rc = pthread_cond_timedwait(&p->changed, &p->lock, &until);
     enum access access = p->answer == ACCESS_OPEN ? ACCESS_FAILED : p->answer;
-    int64_t ended = vpa_clock_read_monotonic();
+    int64_t ended = vpa_monotonic_read();
     if (access != ACCESS_ALLOWED)
         p->next_check = ended + CHECK_PAUSE * (ended - now);
     pthread_mutex_unlock(&p->lock);

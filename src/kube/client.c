@@ -19,11 +19,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "reach.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
+#include "vpa/net/monotonic.h"
 #include "vpa/net/rate.h"
 
 #define CALL_TIMEOUT VPA_MINUTE
@@ -206,15 +206,6 @@ vpa_duration vpa_kube_client_ahead(const struct vpa_kube_client *client)
 size_t vpa_kube_client_in_flight(const struct vpa_kube_client *client)
 {
     return client->in_flight;
-}
-
-/* Credentials expire in real time, whatever clock the daemon runs on. */
-static int64_t real_monotonic(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (int64_t)ts.tv_sec * VPA_SECOND + ts.tv_nsec;
 }
 
 /* One attempt */
@@ -475,8 +466,9 @@ static int start_exchange(struct vpa_kube_request *r)
         (struct vpa_header){"Accept", call->accept ? call->accept : "application/json"};
     if (call->body)
         headers[count++] = (struct vpa_header){"Content-Type", verbs[call->verb].content_type};
-    if (client->options.config && vpa_kube_config_headers(client->options.config, real_monotonic(),
-                                                          &auth, &auth_count, &r->early) < 0)
+    if (client->options.config &&
+        vpa_kube_config_headers(client->options.config, vpa_monotonic_read(), &auth, &auth_count,
+                                &r->early) < 0)
         return -1;
     for (size_t i = 0; i < auth_count && i < VPA_KUBE_AUTH_HEADERS_MAX; i++)
         headers[count++] = auth[i];

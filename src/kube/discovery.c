@@ -36,6 +36,7 @@ struct group {
     size_t resource_count, resource_capacity;
     int64_t fetched; /* monotonic */
     uint64_t pass;
+    bool incomplete; /* a version of it could not be read */
 };
 
 /* A group that is being read. */
@@ -233,6 +234,7 @@ static void on_answer(void *ctx, const struct vpa_kube_result *result, const str
         take_versions(g, root);
         r->has_versions = true;
     } else {
+        g->incomplete |= err && err->code != VPA_NOT_FOUND;
         if (err)
             VPA_V(2, "Failed to discover resources", VPA_KV("group", g->name),
                   VPA_KV("version", g->versions[r->version]), VPA_KERR(err));
@@ -358,6 +360,13 @@ bool vpa_discovery_is_of_pass(const struct vpa_discovery *d, const char *group)
     const struct group *g = fresh_group(d, group);
 
     return g && g->pass == d->pass;
+}
+
+bool vpa_discovery_is_incomplete(const struct vpa_discovery *d, const char *group)
+{
+    const struct group *g = fresh_group(d, group);
+
+    return g && g->incomplete;
 }
 
 /* Asking */

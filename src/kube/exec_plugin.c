@@ -21,6 +21,7 @@
 #include "vpa/base/str.h"
 #include "vpa/json/json.h"
 #include "vpa/json/json_writer.h"
+#include "vpa/net/monotonic.h"
 #include "vpa/net/tls.h"
 
 #define INFO_MAX ((size_t)1 << 20)
@@ -36,14 +37,6 @@ void exec_credential_release(struct exec_credential *c)
         explicit_bzero(c->key_pem, strlen(c->key_pem));
     free(c->key_pem);
     *c = (struct exec_credential){0};
-}
-
-static int64_t monotonic(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (int64_t)ts.tv_sec * VPA_SECOND + ts.tv_nsec;
 }
 
 /* KUBERNETES_EXEC_INFO */
@@ -135,7 +128,7 @@ static int read_output(int fd, int64_t deadline, struct vpa_buf *out, struct vpa
 {
     for (;;) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
-        int64_t left = deadline - monotonic();
+        int64_t left = deadline - vpa_monotonic_read();
         char chunk[4096];
 
         if (left <= 0)
@@ -163,7 +156,7 @@ static int reap(pid_t pid, int64_t deadline, struct vpa_error *err)
     pid_t ended;
 
     while ((ended = waitpid(pid, &status, WNOHANG)) == 0) {
-        if (monotonic() >= deadline) {
+        if (vpa_monotonic_read() >= deadline) {
             kill(pid, SIGKILL);
             waitpid(pid, &status, 0);
             return vpa_fail(err, VPA_RETRY, "still running after its output ended");
@@ -182,7 +175,7 @@ static int reap(pid_t pid, int64_t deadline, struct vpa_error *err)
 static int run(const struct vpa_kube_config *config, struct vpa_buf *out, struct vpa_error *err)
 {
     const char *hint = config->exec->install_hint;
-    int64_t deadline = monotonic() + EXEC_TIMEOUT;
+    int64_t deadline = vpa_monotonic_read() + EXEC_TIMEOUT;
     int pipes[2];
     pid_t pid;
 

@@ -224,6 +224,8 @@ static void begin(void *ctx)
     } else if (err.code == VPA_RETRY) {
         vpa_discovery_read(discovery, group, &f->group);
     } else {
+        if (err.code == VPA_NOT_FOUND && vpa_discovery_is_incomplete(discovery, group))
+            err.code = VPA_RETRY; /* a version that cannot be read may have the kind */
         finish(f, &err);
     }
 }

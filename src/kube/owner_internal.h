@@ -74,7 +74,9 @@ struct owner_scale {
     bool said;                   /* this answer or one before it told a number of replicas */
     int64_t fetched, refresh_at; /* monotonic */
     uint64_t pass;
-    bool slow;         /* it took longer than a pass waits */
+    bool slow;    /* it took longer than a pass waits */
+    bool failing; /* good, but the background asks for it in vain */
+    int64_t failing_since;
     atomic_bool read;  /* since the last sweep */
     int64_t last_read; /* loop thread */
     int64_t followed_until;

@@ -2,7 +2,8 @@
  * Scale answers that are remembered, good ones and bad ones, per (namespace, group, kind, name);
  * owner_fetch.c asks for them. Good ones are fetched again after 10 to 20 minutes, bad ones in the
  * next pass (U19 of docs/compatibility.md); what nobody has read for an hour goes. Targets that
- * views need are followed: fetched again every 30 s in the background.
+ * views need are followed: fetched again every 30 s in the background. A good one that the
+ * background cannot have again stays for 90 s, in which it is asked for every 10 s or so.
  *
  * The background never waits: a sweep begins a few fetches, each answer makes room for the next
  * one, and what a sweep may fetch is bounded. A cursor goes round the table, so that everybody has
@@ -18,8 +19,8 @@
 #define SWEEP (7 * VPA_SECOND)
 #define FOLLOW_REFRESH (30 * VPA_SECOND)
 #define FOLLOW_FOR (10 * VPA_MINUTE)
-/* How old an answer may be that is taken instead of one that does not come, and how many of a kind
- * a pass waits for in vain. */
+/* How old an answer may be that a pass takes instead of one that does not come, and for how long
+ * views have it while the background asks in vain; how many of a kind a pass waits for in vain. */
 #define REMEMBERED_MAX (90 * VPA_SECOND)
 #define SLOW_OF_A_KIND 3
 /* And after how many of a kind that could not be had, or are not there, it asks only for those that
@@ -109,6 +110,7 @@ static struct owner_scale *renew(struct owner_scale *known, struct owner_scale *
     known->refresh_at = s->refresh_at;
     known->pass = s->pass;
     known->slow = s->slow;
+    known->failing = false;
     owner_scale_unref(s);
     return known;
 }
@@ -389,11 +391,32 @@ static const struct owner_scale *next_due(struct vpa_owners *o, int64_t now)
     return NULL;
 }
 
+/* Whether what is known stays although the answer could not be had, which says nothing of the
+ * scale: pods of the target would have no VPA meanwhile. Either way it is asked for again soon,
+ * also where nobody reads it: the next pod may be hours away. */
+static bool stands_in(struct owner_scale *known, struct owner_scale *s)
+{
+    if (!known || !known->said || s->ok || s->code != VPA_RETRY)
+        return false;
+    s->refresh_at = s->fetched + NEGATIVE_REFRESH;
+    if (!known->ok)
+        return false;
+    if (!known->failing)
+        known->failing_since = s->fetched;
+    known->failing = true;
+    known->refresh_at = s->refresh_at;
+    known->slow = s->slow;
+    return s->fetched - known->failing_since <= REMEMBERED_MAX;
+}
+
 void owner_scale_on_late(void *ctx, struct owner_scale *s)
 {
     struct vpa_owners *o = ctx;
 
-    owner_scale_remember(o, s);
+    if (stands_in(vpa_table_find(&o->scales, s->key), s))
+        owner_scale_unref(s);
+    else
+        owner_scale_remember(o, s);
     o->background--;
     owner_scales_wanted(o);
 }

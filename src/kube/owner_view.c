@@ -1,6 +1,7 @@
 /*
  * A view: copies of the caches' maps and references to the scales of one moment. Taking one after
- * nothing changed gives the same view again.
+ * nothing changed gives the same view again. Of the scales there may be thousands, and controllers
+ * change all the time: views between which no scale changed have one array of them together.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,13 +9,46 @@
 #include "owner_internal.h"
 #include "vpa/base/str.h"
 
+struct scale_array { /* immutable */
+    atomic_uint refs;
+    struct owner_scale **items; /* by key */
+    size_t count;
+};
+
 struct vpa_owner_view {
     atomic_uint refs;
     struct vpa_shared_map entries[VPA_KIND_COUNT];
-    struct owner_scale **scales; /* by key */
-    size_t scale_count;
+    struct scale_array *scales;
     struct owner_wanted *wanted;
 };
+
+static struct scale_array *scale_array_new(const struct vpa_table *scales)
+{
+    struct scale_array *a = vpa_xcalloc(1, sizeof(*a));
+
+    atomic_init(&a->refs, 1);
+    a->items = (struct owner_scale **)vpa_table_sorted(scales);
+    a->count = scales->count;
+    for (size_t i = 0; i < a->count; i++)
+        owner_scale_ref(a->items[i]);
+    return a;
+}
+
+static struct scale_array *scale_array_ref(struct scale_array *a)
+{
+    atomic_fetch_add(&a->refs, 1);
+    return a;
+}
+
+static void scale_array_unref(struct scale_array *a)
+{
+    if (atomic_fetch_sub(&a->refs, 1) != 1)
+        return;
+    for (size_t i = 0; i < a->count; i++)
+        owner_scale_unref(a->items[i]);
+    free(a->items);
+    free(a);
+}
 
 struct vpa_owner_view *vpa_owner_view_ref(struct vpa_owner_view *view)
 {
@@ -28,9 +62,7 @@ void vpa_owner_view_unref(struct vpa_owner_view *view)
         return;
     for (int kind = 0; kind < VPA_KIND_COUNT; kind++)
         vpa_shared_map_release(&view->entries[kind]);
-    for (size_t i = 0; i < view->scale_count; i++)
-        owner_scale_unref(view->scales[i]);
-    free(view->scales);
+    scale_array_unref(view->scales);
     owner_wanted_unref(view->wanted);
     free(view);
 }
@@ -45,10 +77,8 @@ struct vpa_owner_view *vpa_owners_view(struct vpa_owners *o)
         vpa_cache_share(o->store.feeds[kind].cache);
         vpa_shared_map_copy(&view->entries[kind], vpa_cache_map(o->store.feeds[kind].cache));
     }
-    view->scales = (struct owner_scale **)vpa_table_sorted(&o->scales);
-    view->scale_count = o->scales.count;
-    for (size_t i = 0; i < view->scale_count; i++)
-        owner_scale_ref(view->scales[i]);
+    view->scales = o->view && !o->scales_changed ? scale_array_ref(o->view->scales)
+                                                 : scale_array_new(&o->scales);
     view->wanted = o->wanted;
     atomic_fetch_add(&o->wanted->refs, 1);
     o->changed = o->scales_changed = false;
@@ -70,18 +100,19 @@ static const struct owner_scale *view_scale(void *ctx, const struct vpa_controll
                                             struct vpa_error *err)
 {
     const struct vpa_owner_view *view = ctx;
-    size_t low = 0, high = view->scale_count;
+    size_t low = 0, high = view->scales->count;
     vpa_auto_buf text = {0};
 
     vpa_buf_init(&text, VPA_KUBE_PATH_MAX);
     owner_scale_key(&text, key->ns, key->api_version, key->kind, key->name);
     while (low < high && !vpa_buf_failed(&text)) {
         size_t middle = low + (high - low) / 2;
-        int order = strcmp(view->scales[middle]->key, vpa_buf_text(&text));
+        struct owner_scale *scale = view->scales->items[middle];
+        int order = strcmp(scale->key, vpa_buf_text(&text));
 
         if (order == 0) {
-            atomic_store(&view->scales[middle]->read, true);
-            return view->scales[middle];
+            atomic_store(&scale->read, true);
+            return scale;
         }
         if (order < 0)
             low = middle + 1;

@@ -28,12 +28,14 @@
 #include "client_connections.h"
 #include "client_failure.h"
 #include "client_head.h"
+#include "client_proxy.h"
 #include "client_tls.h"
 #include "loop_internal.h"
 #include "vpa/base/buf.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
+#include "vpa/net/monotonic.h"
 #include "vpa/net/tls.h"
 
 /* Undelivered bytes of one exchange before the peer is paused. */
@@ -47,7 +49,7 @@ struct http_client {
     char *url;        /* base URL that curl gets */
     char *host;       /* Host header when server_name stands in the URL, else NULL */
     char *connect_to; /* "name:port:host:port", else NULL */
-    char *proxy;
+    char *proxy;      /* "" for none */
     struct client_tls tls;
     bool insecure, no_http2, no_compression;
     long connect_timeout_ms;
@@ -237,14 +239,6 @@ static void post_delivery(struct vpa_exchange *x)
 
 /* Another start */
 
-static int64_t real_monotonic(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (int64_t)ts.tv_sec * VPA_SECOND + ts.tv_nsec;
-}
-
 static long milliseconds(vpa_duration d)
 {
     return (long)((d + VPA_MILLISECOND - 1) / VPA_MILLISECOND);
@@ -270,7 +264,7 @@ static void leave_connection(struct vpa_exchange *x)
 /* For the byte that did not come. */
 static vpa_duration waited(const struct vpa_exchange *x)
 {
-    vpa_duration since = real_monotonic() - x->sent_at;
+    vpa_duration since = vpa_monotonic_read() - x->sent_at;
 
     return x->idle_timeout > 0 && x->idle_timeout < since ? x->idle_timeout : since;
 }
@@ -279,7 +273,7 @@ static vpa_duration waited(const struct vpa_exchange *x)
 static bool start_again(struct vpa_exchange *x)
 {
     CURLM *multi = vpa_loop_multi(x->client->loop);
-    vpa_duration left = x->timeout - (real_monotonic() - x->started);
+    vpa_duration left = x->timeout - (vpa_monotonic_read() - x->started);
 
     if (x->timeout > 0 && left <= 0)
         return false;
@@ -358,7 +352,7 @@ static int on_progress(void *ctx, curl_off_t total, curl_off_t now, curl_off_t u
     (void)up_total;
     (void)up_now;
     vpa_duration given = (vpa_duration)(x->bytes_in / x->rate_min) * VPA_SECOND;
-    x->too_slow = !x->done && real_monotonic() - x->started > x->idle_timeout + given;
+    x->too_slow = !x->done && vpa_monotonic_read() - x->started > x->idle_timeout + given;
     return x->too_slow;
 }
 
@@ -409,7 +403,7 @@ static int before_send(void *ctx, char *peer, char *local, int peer_port, int lo
         return CURL_PREREQFUNC_ABORT;
     }
     x->sent = true;
-    x->sent_at = real_monotonic();
+    x->sent_at = vpa_monotonic_read();
     return CURL_PREREQFUNC_OK;
 }
 
@@ -462,8 +456,8 @@ static void set_connection(const struct http_client *c, CURL *easy, bool watch)
     }
     client_connections_set_up(c->connections, easy, watch);
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, c->connect_timeout_ms);
-    if (c->proxy)
-        curl_easy_setopt(easy, CURLOPT_PROXY, c->proxy);
+    curl_easy_setopt(easy, CURLOPT_PROXY, c->proxy);
+    curl_easy_setopt(easy, CURLOPT_NOPROXY, ""); /* not what libcurl makes of the environment */
 }
 
 static void set_method(struct vpa_exchange *x, const struct vpa_http_request *request)
@@ -553,7 +547,7 @@ static struct vpa_exchange *client_start(struct vpa_transport *transport,
     struct vpa_exchange *x = vpa_xcalloc(1, sizeof(*x));
 
     assert(!c->freed);
-    client_tls_refresh(&c->tls, real_monotonic());
+    client_tls_refresh(&c->tls, vpa_monotonic_read());
     x->transfer.done = transfer_done;
     x->client = c;
     x->handler = *handler;
@@ -561,7 +555,7 @@ static struct vpa_exchange *client_start(struct vpa_transport *transport,
     x->timeout = request->timeout;
     x->idle_timeout = request->idle_timeout;
     x->rate_min = request->rate_min;
-    x->started = real_monotonic();
+    x->started = vpa_monotonic_read();
     x->starts = 1;
     x->harmless = request->repeatable || strcmp(request->method, "GET") == 0 ||
                   strcmp(request->method, "HEAD") == 0;
@@ -666,13 +660,13 @@ struct vpa_transport *vpa_http_client_new(struct vpa_loop *loop,
     c->loop = loop;
     c->connections = client_connections_new();
     c->url = vpa_xstrdup(o->base_url);
-    c->proxy = o->proxy ? vpa_xstrdup(o->proxy) : NULL;
+    c->proxy = o->proxy ? vpa_xstrdup(o->proxy) : client_proxy_of_environment(o->base_url);
     c->insecure = o->insecure;
     c->no_http2 = o->no_http2;
     c->no_compression = o->no_compression;
     c->connect_timeout_ms = (long)(connect / VPA_MILLISECOND);
     c->frozen_after = o->frozen_after > 0 ? o->frozen_after : VPA_HTTP_FROZEN_AFTER;
-    if (client_tls_load(&c->tls, &sources, real_monotonic(), err) < 0 ||
+    if (client_tls_load(&c->tls, &sources, vpa_monotonic_read(), err) < 0 ||
         (o->server_name && *o->server_name && use_server_name(c, o->server_name, err) < 0)) {
         client_free(&c->base);
         return NULL;

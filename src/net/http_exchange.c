@@ -23,11 +23,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include "vpa/base/buf.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
+#include "vpa/net/monotonic.h"
 
 #define DRAIN_FACTOR 4
 /* Bodies up to here are always taken: with all connections 32 MiB. */
@@ -49,14 +49,6 @@ struct exchange {
     struct vpa_server_response response;
     int64_t received_ns;
 };
-
-static int64_t monotonic_ns(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (int64_t)ts.tv_sec * VPA_SECOND + ts.tv_nsec;
-}
 
 const char *vpa_server_header(const struct vpa_server_request *request, const char *name)
 {
@@ -128,7 +120,7 @@ void vpa_server_reply_text(struct vpa_server_response *response, int status, con
 
 static void turn(const struct exchange *x, enum connection_phase phase, size_t bytes)
 {
-    connections_turn(x->place->connections, x->fd, phase, bytes, monotonic_ns());
+    connections_turn(x->place->connections, x->fd, phase, bytes, vpa_monotonic_read());
 }
 
 static void set_cork(struct exchange *x, bool corked)
@@ -264,7 +256,7 @@ static enum MHD_Result begin_body(struct exchange *x)
     uint64_t announced = 0;
 
     x->begun = true;
-    x->received_ns = monotonic_ns();
+    x->received_ns = vpa_monotonic_read();
     atomic_fetch_add(&x->place->requests, 1);
     turn(x, CONNECTION_BODY, 0);
     if (length && vpa_parse_uint64(length, &announced, NULL) < 0)

@@ -24,7 +24,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <microhttpd.h>
@@ -36,6 +35,7 @@
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
+#include "vpa/net/monotonic.h"
 #include "vpa/net/tls.h"
 #include "workers.h"
 
@@ -86,14 +86,6 @@ struct vpa_http_server {
     int stop_fd; /* wakes the listener */
 };
 
-static int64_t real_ns(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (int64_t)ts.tv_sec * VPA_SECOND + ts.tv_nsec;
-}
-
 static void shut_down(void *ctx, int fd)
 {
     (void)ctx;
@@ -111,7 +103,7 @@ static int on_handshake(gnutls_session_t session, unsigned type, unsigned when, 
     (void)message;
     if (incoming)
         connections_turn(connections, gnutls_transport_get_int(session), CONNECTION_HEAD, 0,
-                         real_ns());
+                         vpa_monotonic_read());
     return 0;
 }
 
@@ -139,7 +131,7 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **s
             server_tls_ask(server->tls, connection);
             *socket_ctx = server_tls_listen(connection);
         }
-        connections_start(server->connections, fd, real_ns());
+        connections_start(server->connections, fd, vpa_monotonic_read());
     } else {
         enum connection_phase phase = connections_remove(server->connections, fd);
         const char *heard = server->tls ? server_tls_heard(*socket_ctx, fd) : "";
@@ -182,7 +174,7 @@ static void on_sweep(void *ctx)
 {
     struct vpa_http_server *server = ctx;
 
-    connections_sweep(server->connections, real_ns());
+    connections_sweep(server->connections, vpa_monotonic_read());
     if (server->current)
         run_mhd(server->current);
 }
@@ -275,7 +267,7 @@ static void on_retire_check(void *ctx)
     struct generation **link = &server->retired, *g;
 
     while ((g = *link) != NULL) {
-        bool late = real_ns() - g->retired_at > RETIRED_MAX_S * VPA_SECOND;
+        bool late = vpa_monotonic_read() - g->retired_at > RETIRED_MAX_S * VPA_SECOND;
 
         if (atomic_load(&g->place.handed_over) > 0 || (atomic_load(&g->connections) > 0 && !late)) {
             link = &g->next;
@@ -302,7 +294,7 @@ int vpa_http_server_reload(struct vpa_http_server *server, const char *cert_pem,
     struct generation *old = server->current;
     server->current = fresh;
     pthread_mutex_unlock(&server->lock);
-    old->retired_at = real_ns();
+    old->retired_at = vpa_monotonic_read();
     atomic_store(&old->place.retired, true);
     old->next = server->retired;
     server->retired = old;
@@ -318,11 +310,12 @@ int vpa_http_server_reload(struct vpa_http_server *server, const char *cert_pem,
 static bool find_room(struct vpa_http_server *server, int fd, const struct sockaddr *peer)
 {
     enum connection_phase phase = server->tls ? CONNECTION_HANDSHAKE : CONNECTION_HEAD;
-    const int64_t end = real_ns() + ROOM_WAIT;
+    const int64_t end = vpa_monotonic_read() + ROOM_WAIT;
     struct pollfd stop = {.fd = server->stop_fd, .events = POLLIN};
 
-    while (!connections_add(server->connections, fd, peer, phase, real_ns()))
-        if (server->options.threads == 0 || real_ns() > end || poll(&stop, 1, ROOM_POLL_MS) > 0)
+    while (!connections_add(server->connections, fd, peer, phase, vpa_monotonic_read()))
+        if (server->options.threads == 0 || vpa_monotonic_read() > end ||
+            poll(&stop, 1, ROOM_POLL_MS) > 0)
             return false;
     return true;
 }
@@ -360,7 +353,7 @@ static bool accept_one(struct vpa_http_server *server)
     }
     int why = errno;
     if (why == EMFILE || why == ENFILE)
-        connections_make_room(server->connections, real_ns());
+        connections_make_room(server->connections, vpa_monotonic_read());
     errno = why;
     return why == EINTR || why == ECONNABORTED;
 }
@@ -398,7 +391,7 @@ static void accept_and_sweep(struct vpa_http_server *server, struct pollfd fds[2
             return;
         if ((fds[0].revents & POLLIN) && !accept_one(server) && errno != EAGAIN)
             poll(fds + 1, 1, PAUSE_AFTER_ACCEPT_ERROR / VPA_MILLISECOND); /* do not spin */
-        any = connections_sweep(server->connections, real_ns());
+        any = connections_sweep(server->connections, vpa_monotonic_read());
     }
 }
 
@@ -469,10 +462,11 @@ static int open_listener(struct vpa_http_server *server, const char *address, st
     if (rc != 0)
         return vpa_fail(err, VPA_INVALID, "listen %s: %s", address, gai_strerror(rc));
     server->listen_fd = -1;
-    /* The IPv6 wildcard first: it takes IPv4 as well. */
+    /* The IPv6 wildcard first: it takes IPv4 as well. Of a name an IPv4 address, as Go does. */
+    int first = host[0] ? AF_INET : AF_INET6;
     for (int pass = 0; pass < 2; pass++)
         for (struct addrinfo *i = list; i && server->listen_fd < 0; i = i->ai_next)
-            if ((i->ai_family == AF_INET6) == (pass == 0))
+            if ((i->ai_family == first) == (pass == 0))
                 server->listen_fd = listen_on(i);
     int saved = errno;
     freeaddrinfo(list);
@@ -619,10 +613,10 @@ static int requests_in_hand(const struct vpa_http_server *s)
 static void finish_requests(struct vpa_http_server *s)
 {
     const int64_t end =
-        real_ns() + STOP_WAIT; /* by the clock: a busy machine oversleeps each poll */
+        vpa_monotonic_read() + STOP_WAIT; /* by the clock: a busy machine oversleeps each poll */
 
-    while (requests_in_hand(s) > 0 && real_ns() < end) {
-        connections_hurry(s->connections, real_ns());
+    while (requests_in_hand(s) > 0 && vpa_monotonic_read() < end) {
+        connections_hurry(s->connections, vpa_monotonic_read());
         if (s->options.threads == 0)
             run_mhd(s->current);
         poll(NULL, 0, STOP_POLL_MS);

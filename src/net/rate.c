@@ -7,15 +7,15 @@ void vpa_rate_init(struct vpa_rate *r, double rate, int64_t burst)
 
 int vpa_rate_init_client(struct vpa_rate *r, double qps, int64_t burst, struct vpa_error *err)
 {
+    if (qps == 0) {
+        qps = 5; /* client-go rest.DefaultQPS and DefaultBurst */
+        if (burst == 0)
+            burst = 10;
+    }
     if (qps > 0 && burst <= 0)
         return vpa_fail(err, VPA_INVALID,
                         "burst is required to be greater than 0 when RateLimiter is not set and "
                         "QPS is set to greater than 0");
-    if (qps == 0) {
-        qps = 5; /* client-go rest.DefaultQPS and DefaultBurst */
-        if (burst <= 0)
-            burst = 10;
-    }
     vpa_rate_init(r, qps, burst);
     return 0;
 }

@@ -75,6 +75,18 @@ int discovery_gets(void)
     return documents;
 }
 
+bool knows_widget(const char *name)
+{
+    const struct vpa_selector *selector;
+    struct vpa_owner_view *view = vpa_owners_view(owners);
+    bool known = vpa_owner_view_selector(view, "n", "example.com/v1", "Widget", name, &selector,
+                                         &err) == 0 ||
+                 err.code != VPA_RETRY;
+
+    vpa_owner_view_unref(view);
+    return known;
+}
+
 /* ---- the fixture ---- */
 
 void setup(void)

@@ -54,5 +54,7 @@ void answer_scales(int code, const char *body);
 /* How many scales, and documents of discovery, were asked for. */
 int scale_gets(void);
 int discovery_gets(void);
+/* Whether a view can tell the selector of it, or that it has none. */
+bool knows_widget(const char *name);
 
 #endif

@@ -2,6 +2,7 @@
 #include "admission_reviews.h"
 #include "meters.h"
 #include "captured_log.h"
+#include "vpa/net/monotonic.h"
 
 #define VPA_REVIEW_WITH(more, vpa)                                                                 \
     "{'request':{'uid':'u','name':'v','resource':{'group':'autoscaling.k8s.io','version':'v1',"    \
@@ -386,7 +387,7 @@ START_TEST(requests_are_timed)
     vpa_auto_arena arena = {0};
     const char *body = fixture_json(&arena, POD_REVIEW(POD("")));
     struct vpa_server_response response = {0};
-    int64_t received = vpa_clock_read_monotonic() - 5 * VPA_SECOND;
+    int64_t received = vpa_monotonic_read() - 5 * VPA_SECOND;
     double parts = 0;
 
     server_answer(server,
@@ -397,7 +398,7 @@ START_TEST(requests_are_timed)
                                                .body_len = strlen(body),
                                                .received_ns = received},
                   "application/json", &response);
-    double most = (double)(vpa_clock_read_monotonic() - received) / (double)VPA_SECOND;
+    double most = (double)(vpa_monotonic_read() - received) / (double)VPA_SECOND;
     for (size_t i = 0; i < VPA_COUNT(steps); i++) {
         double part = counted("execution_latency", steps[i]);
 

@@ -1,4 +1,5 @@
 /* How many answers about scales are remembered, and what makes room for the next one. */
+#include "allocated.h"
 #include "owner_fixture.h"
 
 static char *name_of(int i)
@@ -134,6 +135,51 @@ START_TEST(a_remembered_failure_is_of_the_same_kind)
 }
 END_TEST
 
+/* What the heap grows by with a view of the moment. */
+static size_t size_of_view(struct vpa_owner_view **view)
+{
+    size_t before = allocated();
+
+    *view = vpa_owners_view(owners);
+    return allocated() - before;
+}
+
+static bool view_knows(const struct vpa_owner_view *view, const char *name)
+{
+    const struct vpa_selector *selector;
+
+    return vpa_owner_view_selector(view, "n", "example.com/v1", "Widget", name, &selector, &err) ==
+           0;
+}
+
+/* Controllers change all the time, each with a new view: that has nothing of its own for each scale
+ * while those are what they were. */
+START_TEST(views_share_the_scales_that_did_not_change)
+{
+    const size_t scales = 2000 * sizeof(struct owner_scale *);
+    struct vpa_owner_view *views[3];
+
+    synced();
+    put_widgets(2000);
+    keep_all(0, 2000);
+    size_t first = size_of_view(&views[0]);
+    ck_assert_uint_ge(first, scales);
+    sim_cluster_put_text(sim, DEPLOYMENT("web", "", "{\"replicas\":9}"));
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert_uint_le(size_of_view(&views[1]), first - scales);
+    ck_assert_ptr_ne(views[0], views[1]);
+    put_widget("w2000", "app=w", 7);
+    keep(2000);
+    vpa_loop_pump(loop, VPA_MILLISECOND);
+    ck_assert_uint_ge(size_of_view(&views[2]), scales);
+    vpa_owner_view_unref(views[0]); /* what the second one has is its own as well */
+    ck_assert(view_knows(views[1], "w1999") && !view_knows(views[1], "w2000"));
+    ck_assert(view_knows(views[2], "w1999") && view_knows(views[2], "w2000"));
+    vpa_owner_view_unref(views[1]);
+    vpa_owner_view_unref(views[2]);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("owner_room");
@@ -146,6 +192,7 @@ int main(void)
     tcase_add_test(c, a_followed_failure_stays);
     tcase_add_test(c, failures_stay_while_there_is_room);
     tcase_add_loop_test(c, a_remembered_failure_is_of_the_same_kind, 0, (int)VPA_COUNT(failures));
+    tcase_add_test(c, views_share_the_scales_that_did_not_change);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

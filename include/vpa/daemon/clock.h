@@ -53,8 +53,4 @@ void vpa_clock_free(struct vpa_clock *clock);
 
 vpa_time vpa_clock_now(const struct vpa_clock *clock); /* wall clock */
 
-/* CLOCK_MONOTONIC in nanoseconds, whatever the clock of the process is: for threads that wait in
- * real time. */
-int64_t vpa_clock_read_monotonic(void);
-
 #endif

@@ -43,6 +43,9 @@ int vpa_discovery_peek(struct vpa_discovery *discovery, const char *group, const
                        struct vpa_error *err) VPA_MUST_CHECK;
 /* The group was read in this pass: what it does not have need not be asked for again. */
 bool vpa_discovery_is_of_pass(const struct vpa_discovery *discovery, const char *group);
+/* A version of the group could not be read, which is not that it is not there: a kind that was not
+ * found may be of that one. */
+bool vpa_discovery_is_incomplete(const struct vpa_discovery *discovery, const char *group);
 /* Somebody who waits for a group; the struct is the caller's and stays where it is until fn was
  * called (err NULL: peek knows now) or vpa_discovery_unwait. Zeroed but for fn and ctx. */
 struct vpa_discovery_wait {

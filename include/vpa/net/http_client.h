@@ -31,8 +31,10 @@ struct vpa_http_client_options {
     const char *key_file;
     const char *key_data;
     const char *server_name; /* for SNI and verification instead of the host of the URL */
-    const char *proxy;       /* http, https or socks5 URL; NULL: from the environment */
-    bool insecure;           /* no verification of the server */
+    /* http, https or socks5 URL, whatever NO_PROXY says; "": none; NULL: what the environment says,
+     * as Go reads it (HTTPS_PROXY, HTTP_PROXY, NO_PROXY, or in lower case) */
+    const char *proxy;
+    bool insecure; /* no verification of the server */
     bool no_http2;
     bool no_compression;
     vpa_duration connect_timeout; /* 0: VPA_HTTP_CONNECT_TIMEOUT */

@@ -43,7 +43,9 @@
 #define VPA_SERVER_RATE_MIN (256 << 10) /* bytes per second; 5 MiB take 30 s at most */
 
 struct vpa_http_server_options {
-    const char *address; /* "host:port", ":port" (all interfaces, IPv6 and IPv4), "[::1]:0" */
+    /* ":port" (all interfaces, IPv6 and IPv4), "[::1]:0", "host:port" (its first IPv4 address, or
+     * an IPv6 one where it has no other) */
+    const char *address;
     vpa_server_fn handler;
     void *ctx;
     unsigned threads; /* 0: on the loop; else own threads, each with its connections */

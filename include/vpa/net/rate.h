@@ -28,7 +28,7 @@ struct vpa_rate {
 /* rate <= 0 means no limit; burst is then ignored. */
 void vpa_rate_init(struct vpa_rate *r, double rate, int64_t burst);
 /* The client limiter of --kube-api-qps and --kube-api-burst: qps < 0 no limit; 0 is 5 (and burst 10
- * when that is 0 too); qps > 0 with burst <= 0 is VPA_INVALID with upstream's text. */
+ * when that is 0 too); a limit with burst <= 0 is VPA_INVALID with upstream's text. */
 int vpa_rate_init_client(struct vpa_rate *r, double qps, int64_t burst,
                          struct vpa_error *err) VPA_MUST_CHECK;
 /* Takes one token. True with *wait (0: at once) when the wait is at most max_wait; otherwise false
