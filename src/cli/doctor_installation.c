@@ -111,13 +111,17 @@ static struct doctor_lease leader_lease(const struct vpa_leader_flags *leader)
                          : (struct doctor_lease){0};
 }
 
-/* How this installation calls what the later checks look at. */
+/* How this installation calls what the later checks look at. Of several Deployments of a daemon
+ * (recommenders have names) the one of the usual name counts, else the first. */
 static void learn_names(struct doctor *d, const struct vpa_json *deployment,
                         const struct vpa_json *container, enum cli_daemon which)
 {
     const char *account =
         vpa_json_string(vpa_json_at(deployment, "spec.template.spec.serviceAccountName"));
+    const char *name = vpa_json_string(vpa_json_at(deployment, "metadata.name"));
 
+    if (d->names.seen[which] && !vpa_str_eq(name, cli_daemon_names[which]))
+        return;
     d->names.seen[which] = true;
     d->names.accounts[which] = vpa_arena_strdup(&d->cli->arena, account ? account : "default");
     if (which == CLI_UPDATER) {

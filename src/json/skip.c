@@ -139,10 +139,10 @@ const char *json_skip_value(struct json_skip *s, const char *p, const char *end)
     struct json_skip now = *s; /* in registers */
 
     do {
-        const char *stop = end - p > JSON_BLOCK ? p + JSON_BLOCK : end;
-        const char *next = is_for_blocks(&now, p, end) ? skip_block(&now, p) : NULL;
+        bool block = is_for_blocks(&now, p, end);
+        const char *next = block ? skip_block(&now, p) : NULL;
 
-        p = next ? next : skip_by_marks(&now, p, stop);
+        p = next ? next : skip_by_marks(&now, p, block ? p + JSON_BLOCK : end);
     } while (p < end && !json_skip_complete(&now));
     *s = now;
     return p;

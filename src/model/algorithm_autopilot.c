@@ -188,7 +188,7 @@ static void *prepare(const struct vpa_parameter_value *v, struct vpa_error *err)
     struct vpa_signal_rule *bytes = &p->rules[VPA_KIND_MEMORY];
 
     (void)err; /* the values do not depend on each other */
-    vpa_autopilot_init(&p->common, &windows, v[SPAN].duration);
+    vpa_autopilot_init(&p->common, &windows);
     *cpu = (struct vpa_signal_rule){
         .buckets = &p->common.buckets[VPA_KIND_CPU],
         .half_life = v[CPU_HALF_LIFE].duration,

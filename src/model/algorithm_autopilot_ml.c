@@ -330,7 +330,7 @@ static void *prepare(const struct vpa_parameter_value *v, struct vpa_error *err)
     struct prepared *p = vpa_xcalloc(1, sizeof(*p));
 
     (void)err; /* the values do not depend on each other */
-    vpa_autopilot_init(&p->common, &ensemble, 0);
+    vpa_autopilot_init(&p->common, &ensemble);
     for (enum vpa_kind kind = VPA_KIND_CPU; kind < VPA_KINDS; kind++) {
         struct vpa_argmin_rule *rule = &p->rules[kind];
         vpa_argmin_preset(rule, &p->common.buckets[kind], kind,

@@ -20,20 +20,17 @@ struct state {
     int64_t last;   /* of the newest sample */
 };
 
-void vpa_autopilot_init(struct vpa_autopilot *p, const struct vpa_autopilot_signal *signal,
-                        vpa_duration span)
+void vpa_autopilot_init(struct vpa_autopilot *p, const struct vpa_autopilot_signal *signal)
 {
-    const vpa_duration least = FORGET_SECONDS * VPA_SECOND;
-
     p->signal = signal;
-    p->memory = span > least ? span : least;
     vpa_buckets_init(&p->buckets[VPA_KIND_CPU], 0.001, 1000.0);
     vpa_buckets_init(&p->buckets[VPA_KIND_MEMORY], 1048576.0, 1e12);
 }
 
 vpa_duration vpa_autopilot_memory(const void *prepared)
 {
-    return ((const struct vpa_autopilot *)prepared)->memory;
+    (void)prepared;
+    return FORGET_SECONDS * VPA_SECOND;
 }
 
 static void init(struct state *s, const struct vpa_autopilot *p)

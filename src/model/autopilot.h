@@ -34,13 +34,10 @@ struct vpa_autopilot_signal {
 struct vpa_autopilot {
     const struct vpa_autopilot_signal *signal;
     struct vpa_buckets buckets[VPA_KINDS];
-    vpa_duration memory; /* how long a sample counts */
 };
 
-/* span: for how long the statistic needs a sample; after eight days of silence all are forgotten,
- * and not before. */
-void vpa_autopilot_init(struct vpa_autopilot *p, const struct vpa_autopilot_signal *signal,
-                        vpa_duration span);
+void vpa_autopilot_init(struct vpa_autopilot *p, const struct vpa_autopilot_signal *signal);
+/* After eight days of silence all is forgotten, and not before, however long a maximum counts. */
 vpa_duration vpa_autopilot_memory(const void *prepared);
 void *vpa_autopilot_make(const void *prepared, vpa_time now);
 void vpa_autopilot_drop(void *state);

@@ -1,8 +1,8 @@
 /*
- * curl calls back inside curl_multi_perform, where neither another request may be started nor this
- * one ended. So the curl callbacks only collect: status, headers, bytes. deliver(), posted to the
- * loop, hands them on, in order: head, data, done. A peer that sends faster than the consumer takes
- * is paused.
+ * curl calls back inside curl_multi_socket_action, where neither another request may be started nor
+ * this one ended. So the curl callbacks only collect: status, headers, bytes. deliver(), posted to
+ * the loop, hands them on, in order: head, data, done. A peer that sends faster than the consumer
+ * takes is paused.
  *
  * Which requests share a connection, and when one is given up, stands in client_connections.c. This
  * is what happens to the requests of a connection that was lost: by GOAWAY, a refused stream, a

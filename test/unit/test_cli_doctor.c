@@ -171,6 +171,22 @@ START_TEST(accounts_are_those_of_the_deployments)
 }
 END_TEST
 
+/* A second recommender, for the VPAs that ask for it by name. */
+START_TEST(the_account_of_a_second_recommender_is_not_that_of_the_first)
+{
+    static const char *const pairs[] = {
+        "{\"items\":[" RUNS("vpa-recommender", "\"serviceAccountName\":\"first\",",
+                            "vpa-recommender",
+                            "") "," RUNS("vpa-recommender-blue", "", "vpa-recommender", "") "]}",
+        "{\"items\":[" RUNS("blue", "", "vpa-recommender", "") "," RUNS(
+            "vpa-recommender", "\"serviceAccountName\":\"first\",", "vpa-recommender", "") "]}",
+    };
+
+    take_deployments(pairs[_i]);
+    ck_assert_str_eq(doctor.names.accounts[CLI_RECOMMENDER], "first");
+}
+END_TEST
+
 START_TEST(a_deployment_without_an_account_has_the_namespaces)
 {
     account = "\"system:serviceaccount:kube-system:default\"";
@@ -267,6 +283,7 @@ int main(void)
     tcase_add_test(tc, only_the_webhook_needs_its_lease);
     tcase_add_test(tc, rights_are_asked_for_as_the_server_would);
     tcase_add_test(tc, accounts_are_those_of_the_deployments);
+    tcase_add_loop_test(tc, the_account_of_a_second_recommender_is_not_that_of_the_first, 0, 2);
     tcase_add_test(tc, a_deployment_without_an_account_has_the_namespaces);
     tcase_add_loop_test(tc, leases_are_those_of_the_deployments, 0, (int)VPA_COUNT(elections));
     tcase_add_test(tc, the_webhooks_lease_is_that_which_the_updater_reads);
