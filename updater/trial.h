@@ -17,8 +17,9 @@ struct trial {
     uint64_t vpa_uid;  /* the hash of it */
     uint64_t template; /* of the pod */
     vpa_time newest;   /* creation of the newest pod of the owner when it was sent */
-    vpa_time sent;     /* this and the next two by a clock that nobody sets (env.h) */
+    vpa_time sent;     /* this and the next three by a clock that nobody sets (env.h) */
     vpa_time gone;     /* the pod was seen to be gone; unset */
+    vpa_time came;     /* a replacement was first seen, whichever it was; unset */
     vpa_time seen;     /* the oldest replacement was first seen; unset */
     uint64_t seen_uid; /* the hash of its UID */
     bool judged;       /* it has failed */
