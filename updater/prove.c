@@ -33,7 +33,7 @@
 struct basis {
     uint64_t uid; /* its hash */
     int64_t generation;
-    bool knows_pods; /* they could be told when it was made */
+    bool knows_pods; /* there were some when it was made */
     int64_t sent_at; /* monotonic: a condition was sent, which the cache may not have yet */
     uint64_t templates[TEMPLATES_MAX];
     size_t template_count;
@@ -200,7 +200,8 @@ static bool has_template(const struct basis *b, uint64_t template)
     return false;
 }
 
-/* pods: NULL when it is not known which they are. */
+/* pods: NULL when it is not known which they are; of none it is not known either what they are made
+ * of. */
 static void note_basis(struct prove *prove, const struct vpa_object *vpa, const char *key,
                        const struct vpa_pod *const *pods, size_t count)
 {
@@ -214,7 +215,7 @@ static void note_basis(struct prove *prove, const struct vpa_object *vpa, const 
     }
     b->uid = uid_of(vpa);
     b->generation = vpa->meta.generation;
-    b->knows_pods = pods != NULL;
+    b->knows_pods = count > 0;
     b->template_count = 0;
     for (size_t i = 0; pods && i < count && b->template_count < TEMPLATES_MAX; i++) {
         uint64_t template = updater_template_of(pods[i]);

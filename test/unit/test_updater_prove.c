@@ -519,13 +519,6 @@ START_TEST(a_budget_that_always_refuses_is_no_failed_proof)
 }
 END_TEST
 
-static void restart(void)
-{
-    updater_free(server.updater);
-    vpa_kube_client_free(server.client);
-    start(0);
-}
-
 /* The pause ends when the condition says; nothing is written that is there already. */
 START_TEST(a_restart_does_not_forget)
 {
