@@ -446,8 +446,10 @@ static void look_at_all(const struct look *look)
 /* ---- a pass ---- */
 
 /* The pods that the owner of each trial has got since. */
-static void find_replacements(struct prove *prove, const struct vpa_pod *const *pods, size_t count)
+static void find_replacements(const struct look *look, const struct vpa_pod *const *pods,
+                              size_t count)
 {
+    const struct prove *prove = look->prove;
     struct vpa_table owners = {0};
     void *value;
 
@@ -475,7 +477,7 @@ static void find_replacements(struct prove *prove, const struct vpa_pod *const *
 
         t = vpa_table_find(&owners, key);
         if (t && !vpa_str_eq(pods[i]->meta.uid, t->uid))
-            updater_trial_see(t, pods[i]);
+            updater_trial_see(look->pass, t, find_vpa(look, t->id.vpa), pods[i]);
     }
     vpa_table_release(&owners);
 }
@@ -607,7 +609,7 @@ void updater_prove_observe(struct pass *pass, const struct vpa_object *const *vp
     if (prove->trials.count == 0 && prove->bases.count == 0)
         return;
     index_vpas(&look, vpas, vpa_count);
-    find_replacements(prove, pods, pod_count);
+    find_replacements(&look, pods, pod_count);
     look_at_all(&look);
     renew_bases(&look);
     vpa_proof_sweep(prove->proof, vpa_is_known, &look, updater_env_now(pass->env));

@@ -160,7 +160,7 @@ static enum vpa_verdict judge_present(struct pass *pass, struct trial *t,
     enum vpa_verdict verdict = judge_replacement(pass, t, vpa, newest, seen);
 
     see_oldest(t, oldest, now);
-    if (verdict == VPA_VERDICT_WAIT && t->ready_pod && has_helped(pass, t, vpa, t->ready_pod))
+    if (verdict == VPA_VERDICT_WAIT && t->helped)
         return VPA_VERDICT_GOOD;
     if (verdict != VPA_VERDICT_WAIT || !is_slow(t, now))
         return verdict;
@@ -271,11 +271,13 @@ static enum vpa_verdict judge_resize(struct pass *pass, struct trial *t,
 
 void updater_trial_begin_pass(struct trial *t)
 {
-    t->newest_pod = t->oldest_pod = t->ready_pod = NULL;
+    t->newest_pod = t->oldest_pod = NULL;
+    t->helped = false;
     t->live = 0;
 }
 
-void updater_trial_see(struct trial *t, const struct vpa_pod *pod)
+void updater_trial_see(struct pass *pass, struct trial *t, const struct vpa_object *vpa,
+                       const struct vpa_pod *pod)
 {
     t->live++;
     if (pod->meta.creation <= t->newest)
@@ -284,8 +286,7 @@ void updater_trial_see(struct trial *t, const struct vpa_pod *pod)
         t->newest_pod = pod;
     if (!t->oldest_pod || pod->meta.creation < t->oldest_pod->meta.creation)
         t->oldest_pod = pod;
-    if (vpa_pod_is_ready(pod))
-        t->ready_pod = pod;
+    t->helped = t->helped || (vpa && vpa_pod_is_ready(pod) && has_helped(pass, t, vpa, pod));
 }
 
 enum vpa_verdict updater_trial_judge(struct pass *pass, struct trial *t,

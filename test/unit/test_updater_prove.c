@@ -280,6 +280,30 @@ START_TEST(a_replacement_is_judged_by_its_own_time)
 }
 END_TEST
 
+/* One pod came when the webhook was away for a moment. It is ready, and hides none of those that
+ * have the values, listed before it or behind it, while the newest is not ready yet. */
+START_TEST(any_ready_pod_with_the_values_has_helped)
+{
+    server.reborn = "2";
+    learn();
+    updater_pass(server.updater);
+    show_unready(0);
+    for (int p = 5; p <= 6; p++) {
+        server.reborn = (p == 5) == (_i == 0) ? "2" : NULL;
+        *generation_of(0, p) = p;
+        hide_object("v1", "Pod", "n", p == 5 ? "p00-05" : "p00-06");
+        show_pod(0, p);
+    }
+    server.reborn = "2";
+    *generation_of(0, 7) = 7;
+    hide_object("v1", "Pod", "n", "p00-07");
+    show_unready(7);
+    pass_for(1);
+    ck_assert_double_eq(failed_proofs("NotPatched"), 0);
+    ck_assert_uint_gt(server.call_count, 1);
+}
+END_TEST
+
 START_TEST(a_vpa_that_was_changed_is_tried_at_once)
 {
     learn();
@@ -759,6 +783,7 @@ int main(void)
     tcase_add_test(tc, a_replacement_that_never_becomes_ready_is_a_failure);
     tcase_add_test(tc, a_replacement_that_was_replaced_has_its_time);
     tcase_add_test(tc, replacements_that_never_become_ready_are_a_failure);
+    tcase_add_loop_test(tc, any_ready_pod_with_the_values_has_helped, 0, 2);
     tcase_add_loop_test(tc, a_replacement_is_judged_by_its_own_time, 0, 2);
     tcase_add_test(tc, a_vpa_that_was_changed_is_tried_at_once);
     tcase_add_test(tc, a_vpa_that_was_made_anew_is_tried_at_once);
