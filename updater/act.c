@@ -22,6 +22,7 @@
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
+#include "vpa/json/json.h"
 #include "vpa/json/json_writer.h"
 #include "vpa/policy/resize_patch.h"
 #include "vpa/policy/resize_state.h"
@@ -251,22 +252,36 @@ static void on_annotated(void *ctx, const struct vpa_kube_result *result,
     action_answered(a, a->kind == ACTION_ANNOTATE ? outcome : ACT_OK);
 }
 
-/* Somebody may have given the pod its first annotations while it was resized. */
-static bool has_got_annotations(const struct action *a)
+/* Whether the pod has annotations, by what the API server answered to its resize. */
+static bool says_annotations(const struct vpa_kube_result *resized)
+{
+    vpa_auto_arena arena = {0};
+    const struct vpa_json *pod;
+
+    return vpa_json_parse(&arena, vpa_or_empty(resized->body), resized->body_len, &pod, NULL) ==
+               0 &&
+           vpa_json_count(vpa_json_at(pod, "metadata.annotations")) > 0;
+}
+
+/* Somebody may have given the pod its first annotations while it was resized, or before, and the
+ * cache has not heard of it. resized: the answer; NULL: it was not resized. */
+static bool has_got_annotations(const struct action *a, const struct vpa_kube_result *resized)
 {
     const struct vpa_meta *meta = &a->pod->meta;
     const struct vpa_pod *now =
         updater_store_find_pod(a->work->pass->env->store, meta->ns, meta->name);
 
-    return !meta->annotations.present && now && now->meta.annotations.present;
+    if (meta->annotations.present)
+        return false;
+    return (now && now->meta.annotations.present) || (resized && says_annotations(resized));
 }
 
-static void send_annotations(struct action *a)
+static void send_annotations(struct action *a, const struct vpa_kube_result *resized)
 {
     vpa_auto_buf mark = {0};
 
     vpa_buf_init(&mark, VPA_RESIZE_PATCH_MAX);
-    if (has_got_annotations(a)) {
+    if (has_got_annotations(a, resized)) {
         vpa_resize_patch_mark(a->pod, &mark);
         send_request(a, VPA_KUBE_PATCH_JSON, NULL, mark.data, mark.len, on_annotated);
         return;
@@ -286,7 +301,7 @@ static void on_resized(void *ctx, const struct vpa_kube_result *result, const st
 
     if (!err) {
         a->resized = true;
-        send_annotations(a);
+        send_annotations(a, result);
         return;
     }
     a->status_code = result->status_code;
@@ -406,7 +421,7 @@ static void start_resize(struct work *w, size_t pod, size_t candidate,
     if (!resources) {
         a->kind = ACTION_ANNOTATE;
         action_started(a);
-        send_annotations(a);
+        send_annotations(a, NULL);
         return;
     }
     a->kind = candidate == SIZE_MAX ? ACTION_UNBOOST : ACTION_RESIZE;

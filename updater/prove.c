@@ -33,7 +33,7 @@
 struct basis {
     uint64_t uid; /* its hash */
     int64_t generation;
-    bool knows_pods; /* they could be told when it was made */
+    bool knows_pods; /* there were some when it was made */
     int64_t sent_at; /* monotonic: a condition was sent, which the cache may not have yet */
     uint64_t templates[TEMPLATES_MAX];
     size_t template_count;
@@ -200,7 +200,8 @@ static bool has_template(const struct basis *b, uint64_t template)
     return false;
 }
 
-/* pods: NULL when it is not known which they are. */
+/* pods: NULL when it is not known which they are; of none it is not known either what they are made
+ * of. */
 static void note_basis(struct prove *prove, const struct vpa_object *vpa, const char *key,
                        const struct vpa_pod *const *pods, size_t count)
 {
@@ -214,7 +215,7 @@ static void note_basis(struct prove *prove, const struct vpa_object *vpa, const 
     }
     b->uid = uid_of(vpa);
     b->generation = vpa->meta.generation;
-    b->knows_pods = pods != NULL;
+    b->knows_pods = count > 0;
     b->template_count = 0;
     for (size_t i = 0; pods && i < count && b->template_count < TEMPLATES_MAX; i++) {
         uint64_t template = updater_template_of(pods[i]);
@@ -445,8 +446,10 @@ static void look_at_all(const struct look *look)
 /* ---- a pass ---- */
 
 /* The pods that the owner of each trial has got since. */
-static void find_replacements(struct prove *prove, const struct vpa_pod *const *pods, size_t count)
+static void find_replacements(const struct look *look, const struct vpa_pod *const *pods,
+                              size_t count)
 {
+    const struct prove *prove = look->prove;
     struct vpa_table owners = {0};
     void *value;
 
@@ -474,7 +477,7 @@ static void find_replacements(struct prove *prove, const struct vpa_pod *const *
 
         t = vpa_table_find(&owners, key);
         if (t && !vpa_str_eq(pods[i]->meta.uid, t->uid))
-            updater_trial_see(t, pods[i]);
+            updater_trial_see(look->pass, t, find_vpa(look, t->id.vpa), pods[i]);
     }
     vpa_table_release(&owners);
 }
@@ -606,7 +609,7 @@ void updater_prove_observe(struct pass *pass, const struct vpa_object *const *vp
     if (prove->trials.count == 0 && prove->bases.count == 0)
         return;
     index_vpas(&look, vpas, vpa_count);
-    find_replacements(prove, pods, pod_count);
+    find_replacements(&look, pods, pod_count);
     look_at_all(&look);
     renew_bases(&look);
     vpa_proof_sweep(prove->proof, vpa_is_known, &look, updater_env_now(pass->env));

@@ -14,6 +14,8 @@
 #define NOTHING_HAPPENS (2 * VPA_MINUTE)
 /* How long a replacement may take to become ready. */
 #define READY_PATIENCE (10 * VPA_MINUTE)
+/* So long for all of them, where one takes the place of the other before it is ready. */
+#define REPLACED_PATIENCE (3 * READY_PATIENCE)
 
 /* ---- life ---- */
 
@@ -53,6 +55,7 @@ struct trial *updater_trial_new(struct work *w, size_t pod, const struct vpa_pro
     t->newest = g->newest;
     t->sent = updater_work_steady(w);
     t->gone = VPA_TIME_UNSET;
+    t->came = VPA_TIME_UNSET;
     t->seen = VPA_TIME_UNSET;
     wanted = updater_pass_wanted(w->pass, w->vpa, p);
     vpa_expected_init(&t->expected, p, &wanted);
@@ -103,16 +106,37 @@ static enum vpa_verdict judge_replacement(struct pass *pass, struct trial *t,
     return blame(t, replacement, vpa_expected_judge(&t->expected, replacement, &wanted, seen));
 }
 
-/* How long the pod has been there, as far as was seen. */
-static vpa_duration seen_for(struct trial *t, const struct vpa_pod *pod, vpa_time now)
+/* Notes since when there is a replacement, and since when it is this one. */
+static void see_oldest(struct trial *t, const struct vpa_pod *oldest, vpa_time now)
 {
-    const char *text = vpa_or_empty(pod->meta.uid);
+    const char *text = vpa_or_empty(oldest->meta.uid);
     uint64_t uid = vpa_hash_bytes(text, strlen(text));
 
+    if (vpa_time_is_unset(t->came))
+        t->came = now;
     if (vpa_time_is_unset(t->seen) || t->seen_uid != uid)
         t->seen = now;
     t->seen_uid = uid;
-    return vpa_time_sub(now, t->seen);
+}
+
+/* Whether the oldest replacement has had its time to become ready, or all that came have. */
+static bool is_slow(const struct trial *t, vpa_time now)
+{
+    return vpa_time_sub(now, t->seen) > READY_PATIENCE ||
+           vpa_time_sub(now, t->came) > REPLACED_PATIENCE;
+}
+
+static void put_slow(const struct trial *t, const struct vpa_pod *oldest, vpa_time now,
+                     struct vpa_buf *seen)
+{
+    if (vpa_time_sub(now, t->seen) > READY_PATIENCE)
+        vpa_buf_printf(seen, "pod %s has the values and is not ready after %d minutes",
+                       oldest->meta.name, (int)(READY_PATIENCE / VPA_MINUTE));
+    else
+        vpa_buf_printf(seen,
+                       "pod %s has the values and is not ready, and none of those that came before "
+                       "it was within %d minutes",
+                       oldest->meta.name, (int)(REPLACED_PATIENCE / VPA_MINUTE));
 }
 
 static bool has_helped(struct pass *pass, struct trial *t, const struct vpa_object *vpa,
@@ -126,23 +150,24 @@ static bool has_helped(struct pass *pass, struct trial *t, const struct vpa_obje
 
 /* The newest of the pods that came may take its time to become ready. Others may be ready before:
  * pods come behind the one that took the place of the evicted one in a rollout, or when there are
- * to be more of them. None is said to be slow but the one that has been there for so long. */
+ * to be more of them. None is said to be slow but the one that has been there for so long, or the
+ * last of several of which none became ready in three times as long. */
 static enum vpa_verdict judge_present(struct pass *pass, struct trial *t,
                                       const struct vpa_object *vpa, const struct vpa_pod *newest,
                                       const struct vpa_pod *oldest, struct vpa_buf *seen)
 {
-    vpa_duration age = seen_for(t, oldest, updater_env_steady(pass->env));
+    vpa_time now = updater_env_steady(pass->env);
     enum vpa_verdict verdict = judge_replacement(pass, t, vpa, newest, seen);
 
-    if (verdict == VPA_VERDICT_WAIT && t->ready_pod && has_helped(pass, t, vpa, t->ready_pod))
+    see_oldest(t, oldest, now);
+    if (verdict == VPA_VERDICT_WAIT && t->helped)
         return VPA_VERDICT_GOOD;
-    if (verdict != VPA_VERDICT_WAIT || age <= READY_PATIENCE)
+    if (verdict != VPA_VERDICT_WAIT || !is_slow(t, now))
         return verdict;
     verdict = judge_replacement(pass, t, vpa, oldest, seen);
     if (verdict != VPA_VERDICT_WAIT)
         return verdict;
-    vpa_buf_printf(seen, "pod %s has the values and is not ready after %d minutes",
-                   oldest->meta.name, (int)(READY_PATIENCE / VPA_MINUTE));
+    put_slow(t, oldest, now, seen);
     return blame(t, oldest, VPA_VERDICT_NOT_READY);
 }
 
@@ -200,7 +225,7 @@ static enum vpa_verdict judge_resized(struct pass *pass, struct trial *t,
 
     if (verdict != VPA_VERDICT_NOT_PATCHED && verdict != VPA_VERDICT_PATCHED_BACK)
         return verdict;
-    t->seen = VPA_TIME_UNSET;
+    t->came = t->seen = VPA_TIME_UNSET;
     return vpa_time_sub(updater_env_steady(pass->env), t->sent) > NOTHING_HAPPENS
                ? VPA_VERDICT_VOID
                : VPA_VERDICT_WAIT;
@@ -246,11 +271,13 @@ static enum vpa_verdict judge_resize(struct pass *pass, struct trial *t,
 
 void updater_trial_begin_pass(struct trial *t)
 {
-    t->newest_pod = t->oldest_pod = t->ready_pod = NULL;
+    t->newest_pod = t->oldest_pod = NULL;
+    t->helped = false;
     t->live = 0;
 }
 
-void updater_trial_see(struct trial *t, const struct vpa_pod *pod)
+void updater_trial_see(struct pass *pass, struct trial *t, const struct vpa_object *vpa,
+                       const struct vpa_pod *pod)
 {
     t->live++;
     if (pod->meta.creation <= t->newest)
@@ -259,8 +286,7 @@ void updater_trial_see(struct trial *t, const struct vpa_pod *pod)
         t->newest_pod = pod;
     if (!t->oldest_pod || pod->meta.creation < t->oldest_pod->meta.creation)
         t->oldest_pod = pod;
-    if (vpa_pod_is_ready(pod))
-        t->ready_pod = pod;
+    t->helped = t->helped || (vpa && vpa_pod_is_ready(pod) && has_helped(pass, t, vpa, pod));
 }
 
 enum vpa_verdict updater_trial_judge(struct pass *pass, struct trial *t,

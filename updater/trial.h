@@ -17,15 +17,17 @@ struct trial {
     uint64_t vpa_uid;  /* the hash of it */
     uint64_t template; /* of the pod */
     vpa_time newest;   /* creation of the newest pod of the owner when it was sent */
-    vpa_time sent;     /* this and the next two by a clock that nobody sets (env.h) */
+    vpa_time sent;     /* this and the next three by a clock that nobody sets (env.h) */
     vpa_time gone;     /* the pod was seen to be gone; unset */
+    vpa_time came;     /* a replacement was first seen, whichever it was; unset */
     vpa_time seen;     /* the oldest replacement was first seen; unset */
     uint64_t seen_uid; /* the hash of its UID */
     bool judged;       /* it has failed */
     struct vpa_expected expected;
     /* Of this pass; NULL: none. Of the pods that the owner has got since, the newest says what pods
-     * get, the oldest how long they take, and one that is ready that they can run. */
-    const struct vpa_pod *newest_pod, *oldest_pod, *ready_pod;
+     * get, and the oldest how long they take. */
+    const struct vpa_pod *newest_pod, *oldest_pod;
+    bool helped;  /* of this pass: one of those is ready and has the values */
     int64_t live; /* pods of the owner, of this pass */
     /* Nothing has come, and whoever looks has to ask: for this VPA, in this pass; NULL: no. */
     const struct vpa_object *asks;
@@ -41,8 +43,9 @@ void updater_trial_free(struct trial *t);
 /* What a controller has made the pod of, as far as it says. */
 uint64_t updater_template_of(const struct vpa_pod *pod);
 void updater_trial_begin_pass(struct trial *t);
-/* Each live pod of the owner but the one that was evicted. */
-void updater_trial_see(struct trial *t, const struct vpa_pod *pod);
+/* Each live pod of the owner but the one that was evicted. vpa: NULL when it is gone. */
+void updater_trial_see(struct pass *pass, struct trial *t, const struct vpa_object *vpa,
+                       const struct vpa_pod *pod);
 /* The pods of this pass have been seen. seen: what was seen when it failed. Makes no
  * API call; sets t->asks where one is needed, in one pass of the trial's life unless it fails. */
 enum vpa_verdict updater_trial_judge(struct pass *pass, struct trial *t,

@@ -11,7 +11,8 @@
  * resources when there is no recommendation to give: mode Off, container mode Off, nothing
  * recommended. When only memory is recommended, the boosted cpu still has to go, so cpu comes from
  * the marker. So it does when the pod cannot take what is recommended (U31, U33): then the end of
- * the boost is all that is done, or the pod would stay boosted for good.
+ * the boost is all that is done, or the pod would stay boosted for good. A container that had no
+ * cpu request has none to go back to: it goes down to what is recommended for its cpu.
  */
 #include "vpa/policy/resize_patch.h"
 
@@ -222,6 +223,14 @@ static void restore_cpu(struct builder *b, const struct vpa_resources *original,
         vpa_resource_set(b->arena, limits, VPA_CPU, *limit);
 }
 
+/* Whether the plan of the container is meant for it as it runs. */
+static bool has_plan(const struct builder *b, const char *container,
+                     const struct vpa_container_plan *plan)
+{
+    return vpa_update_mode_of(b->vpa) != VPA_MODE_OFF && !policy_is_off(b->vpa, container) &&
+           (plan->requests.count > 0 || plan->limits.count > 0);
+}
+
 static int choose_unboosted(struct builder *b, size_t index, const char *marker,
                             const struct vpa_container_plan *plan, struct vpa_error *err)
 {
@@ -231,12 +240,11 @@ static int choose_unboosted(struct builder *b, size_t index, const char *marker,
 
     if (vpa_boost_marker_parse(b->arena, marker, &original, err) < 0)
         return vpa_wrap(err, "startup boost marker of container %s", name);
-    if (vpa_update_mode_of(b->vpa) == VPA_MODE_OFF || policy_is_off(b->vpa, name) ||
-        (requests.count == 0 && limits.count == 0)) {
+    if (has_plan(b, name, plan)) {
+        restore_cpu(b, &original, &requests, &limits);
+    } else {
         requests = original.requests;
         limits = original.limits;
-    } else {
-        restore_cpu(b, &original, &requests, &limits);
     }
     b->wanted[index] = (struct wanted){true, requests, limits};
     return 0;
@@ -267,9 +275,37 @@ static int choose_resources(struct builder *b, const struct vpa_container_plan *
     return 0;
 }
 
+/* The cpu of `from`, where it is less than what is there. */
+static void lower_cpu(struct builder *b, const struct vpa_resource_list *there,
+                      const struct vpa_resource_list *from, struct vpa_resource_list *to)
+{
+    const struct vpa_quantity *boosted = vpa_resource_find(there, VPA_CPU);
+    const struct vpa_quantity *wanted = vpa_resource_find(from, VPA_CPU);
+
+    if (!boosted || !wanted)
+        return;
+    vpa_resource_set(b->arena, to, VPA_CPU,
+                     vpa_quantity_cmp(wanted, boosted) < 0 ? *wanted : *boosted);
+}
+
+static void choose_original(struct builder *b, size_t index, const struct vpa_resources *original,
+                            const struct vpa_container_plan *plan, struct wanted *wanted)
+{
+    const struct vpa_container *container = &b->pod->containers[index];
+
+    wanted->chosen = true;
+    if (!vpa_resource_find(&original->requests, VPA_CPU) && has_plan(b, container->name, plan) &&
+        vpa_resource_find(&plan->requests, VPA_CPU)) {
+        lower_cpu(b, &container->resources.requests, &plan->requests, &wanted->requests);
+        lower_cpu(b, &container->resources.limits, &plan->limits, &wanted->limits);
+        return;
+    }
+    restore_cpu(b, original, &wanted->requests, &wanted->limits);
+}
+
 /* What the boosts changed goes back to the originals, and nothing else is touched: memory that was
  * recommended since may be in use. Where no boost is over, what was chosen stays. */
-static void choose_originals(struct builder *b)
+static void choose_originals(struct builder *b, const struct vpa_container_plan *plans)
 {
     const struct vpa_pod *pod = b->pod;
     struct wanted *wanted =
@@ -283,8 +319,7 @@ static void choose_originals(struct builder *b)
         if (!marker || !is_over(b, i) ||
             vpa_boost_marker_parse(b->arena, marker, &original, NULL) < 0)
             continue;
-        wanted[i].chosen = true;
-        restore_cpu(b, &original, &wanted[i].requests, &wanted[i].limits);
+        choose_original(b, i, &original, &plans[i], &wanted[i]);
         any = true;
     }
     if (any)
@@ -310,7 +345,7 @@ static int choose_what_fits(struct builder *b, const struct vpa_container_plan *
         return -1;
     if (!vpa_capping_is_bounded(b->pod, b->limits) || fits_pod(b, NULL) == 0)
         return 0;
-    choose_originals(b);
+    choose_originals(b, plans);
     return fits_pod(b, err);
 }
 

@@ -6,6 +6,13 @@ void learn(void)
     start(0);
 }
 
+void restart(void)
+{
+    updater_free(server.updater);
+    vpa_kube_client_free(server.client);
+    start(0);
+}
+
 void pass_for(int minutes)
 {
     for (int i = 0; i < minutes; i++) {

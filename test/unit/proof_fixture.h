@@ -6,6 +6,8 @@
 
 /* Starts the updater, which proves what it does. */
 void learn(void);
+/* Another process takes over, with the cluster as it is. */
+void restart(void);
 /* Passes a minute apart, as the ticker makes them. */
 void pass_for(int minutes);
 /* The last conditions that were written; "" for none. */

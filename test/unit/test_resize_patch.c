@@ -23,6 +23,7 @@ static void teardown(void)
 }
 
 #define MARK(value) "'annotations':{'vpaCpuStartupBoost/c':'" value "'},"
+#define MARKS(c, d) "'annotations':{'vpaCpuStartupBoost/c':'" c "','vpaCpuStartupBoost/d':'" d "'},"
 #define POD(meta, resources) POD_OF("", meta, resources)
 #define POD_OF(of_pod, meta, resources)                                                            \
     "{'metadata':{" meta "'name':'p','namespace':'n'},'spec':{" of_pod                             \
@@ -34,6 +35,13 @@ static void teardown(void)
     "{'op':'add','path':'/spec/containers/0/resources" path "','value':" value "}"
 #define TEST(path, value)                                                                          \
     "{'op':'test','path':'/spec/containers/0/resources" path "','value':" value "},"
+/* A container beside it. */
+#define BOOSTED_D "},{'name':'d','resources':{'requests':{'cpu':'4'},'limits':{'cpu':'8'}}"
+#define OF_D(cpu) "},{'containerName':'d','target':{'cpu':'" cpu "'}"
+#define ADD_D(path, value)                                                                         \
+    "{'op':'add','path':'/spec/containers/1/resources" path "','value':" value "}"
+#define TEST_D(path, value)                                                                        \
+    "{'op':'test','path':'/spec/containers/1/resources" path "','value':" value "},"
 #define OF_POD(requests) "'resources':{'requests':{" requests "}},"
 #define ORIGINAL                                                                                   \
     "{\\'requests\\':{\\'cpu\\':\\'1\\',\\'memory\\':\\'512Mi\\'},\\'limits\\':{\\'cpu\\':\\'2\\'" \
@@ -111,6 +119,32 @@ static const struct {
      POD_OF(OF_POD("'cpu':'4'"), MARK(ORIGINAL),
             BOOSTED "},{'name':'d','resources':{'requests':{'cpu':'1'}}"),
      VPA("Recreate", "", "{'cpu':'2'}},{'containerName':'d','target':{'cpu':'3'}"), TAKEN_BACK,
+     true, true},
+    {"what had no cpu of its own goes down to what is recommended",
+     POD_OF(OF_POD("'memory':'1Gi'"), MARKS(ORIGINAL, "{}"), BOOSTED BOOSTED_D),
+     VPA("Recreate", "", "{'cpu':'2','memory':'2Gi'}" OF_D("1")),
+     "[" TEST("/requests/cpu", "'3'") TEST("/limits/cpu", "'6'") TEST_D("/requests/cpu", "'4'")
+         TEST_D("/limits/cpu", "'8'")
+             ADD("/requests/cpu", "'1'") "," ADD("/limits/cpu", "'2'") "," ADD_D(
+                 "/requests/cpu", "'1'") "," ADD_D("/limits/cpu", "'2'") "]",
+     true, true},
+    {"and never above its boost",
+     POD_OF(OF_POD("'memory':'1Gi'"), MARKS(ORIGINAL, "{}"), BOOSTED BOOSTED_D),
+     VPA("Recreate", "", "{'cpu':'2','memory':'2Gi'}" OF_D("5")),
+     "[" TEST("/requests/cpu", "'3'") TEST("/limits/cpu", "'6'") TEST_D("/requests/cpu", "'4'")
+         TEST_D("/limits/cpu", "'8'")
+             ADD("/requests/cpu", "'1'") "," ADD("/limits/cpu", "'2'") "," ADD_D(
+                 "/requests/cpu", "'4'") "," ADD_D("/limits/cpu", "'8'") "]",
+     true, true},
+    {"alone as well",
+     POD_OF(OF_POD("'memory':'512Mi'"), MARK("{}"), "'resources':{'requests':{'cpu':'3'}}"),
+     VPA("Recreate", "", "{'cpu':'2','memory':'2Gi'}"),
+     "[" TEST("/requests/cpu", "'3'") ADD("/requests/cpu", "'2'") "]", true, true},
+    {"not where the container is off",
+     POD_OF(OF_POD("'memory':'1Gi'"), MARKS("{}", ORIGINAL), BOOSTED BOOSTED_D),
+     VPA("Recreate", POLICY_OFF, "{'cpu':'2','memory':'1Gi'}" OF_D("1','memory':'2Gi")),
+     "[" TEST_D("/requests/cpu", "'4'") TEST_D("/limits/cpu", "'8'")
+         ADD_D("/requests/cpu", "'1'") "," ADD_D("/limits/cpu", "'2'") "]",
      true, true},
     {"the originals do not fit either", POD_OF(OF_POD("'cpu':'500m'"), MARK(ORIGINAL), BOOSTED),
      VPA("Recreate", "", "{'cpu':'2'}"), "!", false, false},

@@ -170,15 +170,20 @@ static const char *annotation_of(struct vpa_arena *arena, const char *pod, const
     return all ? vpa_json_string(vpa_json_find(all, key)) : NULL;
 }
 
-/* A pod without annotations gets its first one from somebody else while it is resized. */
+/* A pod without annotations gets its first one from somebody else while it is resized, or before,
+ * and the watch has not told of it. */
 START_TEST(annotations_that_came_meanwhile_stay)
 {
     vpa_auto_arena arena = {0};
     struct vpa_timer *timer = vpa_timer_new(server.loop, annotate, NULL);
 
     server.mode = "InPlaceOrRecreate";
+    server.frozen = _i ? "/pods" : NULL;
     start(0);
-    vpa_timer_start(timer, server.delay / 2);
+    if (_i)
+        annotate(NULL);
+    else
+        vpa_timer_start(timer, server.delay / 2);
     updater_pass(server.updater);
     ck_assert_uint_eq(server.annotated, 5);
     ck_assert_pstr_eq(annotation_of(&arena, "p00-00", "net"), "10.0.0.1");
@@ -632,7 +637,7 @@ int main(void)
     tcase_add_loop_test(tc, the_order_within_a_vpa_is_sequential, 0, VPA_COUNT(orders));
     tcase_add_test(tc, resizes_take_two_requests);
     tcase_add_test(tc, a_resize_without_its_annotations_has_succeeded);
-    tcase_add_test(tc, annotations_that_came_meanwhile_stay);
+    tcase_add_loop_test(tc, annotations_that_came_meanwhile_stay, 0, 2);
     tcase_add_loop_test(tc, gauges_tell_of_the_pass, 0, VPA_COUNT(gauges));
     tcase_add_loop_test(tc, a_change_is_told_with_its_values_and_its_reason, 0, VPA_COUNT(told));
     tcase_add_test(tc, a_refused_resize_becomes_an_eviction);

@@ -220,6 +220,29 @@ START_TEST(a_replacement_that_was_replaced_has_its_time)
 }
 END_TEST
 
+/* But not for ever: none of those that came has helped. */
+START_TEST(replacements_that_never_become_ready_are_a_failure)
+{
+    server.reborn = "2";
+    learn();
+    updater_pass(server.updater);
+    for (int i = 0; i < 4; i++) {
+        if (i > 0) {
+            ++*generation_of(0, 0);
+            hide_object("v1", "Pod", "n", "p00-00");
+        }
+        show_unready(0);
+        pass_for(i < 3 ? 9 : 4); /* the first was seen thirty minutes before the last of them */
+    }
+    ck_assert_double_eq(failed_proofs("NotReady"), 0);
+    pass_for(1);
+    ck_assert_double_eq(failed_proofs("NotReady"), 1);
+    ck_assert_ptr_nonnull(
+        strstr(condition(), "pod p00-00 has the values and is not ready, and none of those that "
+                            "came before it was within 30 minutes"));
+}
+END_TEST
+
 /* Others come behind it, younger and slow as well: it has helped as soon as one of them is ready,
  * and has failed when the oldest was not ready for ten minutes. */
 static void show_younger(int p)
@@ -254,6 +277,30 @@ START_TEST(a_replacement_is_judged_by_its_own_time)
     ck_assert_double_eq(failed_proofs("NotReady"), 1);
     ck_assert_ptr_nonnull(
         strstr(condition(), "pod p00-00 has the values and is not ready after 10 minutes"));
+}
+END_TEST
+
+/* One pod came when the webhook was away for a moment. It is ready, and hides none of those that
+ * have the values, listed before it or behind it, while the newest is not ready yet. */
+START_TEST(any_ready_pod_with_the_values_has_helped)
+{
+    server.reborn = "2";
+    learn();
+    updater_pass(server.updater);
+    show_unready(0);
+    for (int p = 5; p <= 6; p++) {
+        server.reborn = (p == 5) == (_i == 0) ? "2" : NULL;
+        *generation_of(0, p) = p;
+        hide_object("v1", "Pod", "n", p == 5 ? "p00-05" : "p00-06");
+        show_pod(0, p);
+    }
+    server.reborn = "2";
+    *generation_of(0, 7) = 7;
+    hide_object("v1", "Pod", "n", "p00-07");
+    show_unready(7);
+    pass_for(1);
+    ck_assert_double_eq(failed_proofs("NotPatched"), 0);
+    ck_assert_uint_gt(server.call_count, 1);
 }
 END_TEST
 
@@ -496,13 +543,6 @@ START_TEST(a_budget_that_always_refuses_is_no_failed_proof)
 }
 END_TEST
 
-static void restart(void)
-{
-    updater_free(server.updater);
-    vpa_kube_client_free(server.client);
-    start(0);
-}
-
 /* The pause ends when the condition says; nothing is written that is there already. */
 START_TEST(a_restart_does_not_forget)
 {
@@ -742,6 +782,8 @@ int main(void)
     tcase_add_test(tc, a_late_replacement_closes_the_breaker);
     tcase_add_test(tc, a_replacement_that_never_becomes_ready_is_a_failure);
     tcase_add_test(tc, a_replacement_that_was_replaced_has_its_time);
+    tcase_add_test(tc, replacements_that_never_become_ready_are_a_failure);
+    tcase_add_loop_test(tc, any_ready_pod_with_the_values_has_helped, 0, 2);
     tcase_add_loop_test(tc, a_replacement_is_judged_by_its_own_time, 0, 2);
     tcase_add_test(tc, a_vpa_that_was_changed_is_tried_at_once);
     tcase_add_test(tc, a_vpa_that_was_made_anew_is_tried_at_once);

@@ -275,23 +275,64 @@ static void show_pod_of_run(int p, const char *run)
     show_object("v1", "Pod", text);
 }
 
-START_TEST(another_run_is_no_other_template)
+static void hide_pods(void)
+{
+    for (int p = 0; p < server.pods_per_vpa; p++) {
+        vpa_auto_free char *name = vpa_xprintf("p00-%02d", p);
+
+        hide_object("v1", "Pod", "n", name);
+    }
+    settle();
+}
+
+static void pause_runs(int i)
 {
     server.selects = true;
-    server.owner_version = runs[_i].version;
-    server.owner_kind = runs[_i].kind;
+    server.owner_version = runs[i].version;
+    server.owner_kind = runs[i].kind;
     server.replicas = server.pods_per_vpa;
     learn();
-    show_object(runs[_i].version, runs[_i].kind,
+    show_object(runs[i].version, runs[i].kind,
                 "{\"metadata\":{\"name\":\"rs00\",\"namespace\":\"n\"},\"spec\":{\"replicas\":10,"
                 "\"parallelism\":10}}");
     settle();
     pass_for(4);
     ck_assert_double_eq(paused("vpa"), 1);
     ck_assert_uint_eq(server.call_count, 1);
+}
+
+static void show_run(const char *run)
+{
     for (int p = 0; p < server.pods_per_vpa; p++)
-        show_pod_of_run(p, "rs01");
+        show_pod_of_run(p, run);
     settle();
+}
+
+START_TEST(another_run_is_no_other_template)
+{
+    pause_runs(_i);
+    show_run("rs01");
+    updater_pass(server.updater);
+    ck_assert_double_eq(paused("vpa"), !runs[_i].is_news);
+}
+END_TEST
+
+/* Between two runs there are no pods. A process that begins then does not know what they were made
+ * of, and takes those that come first for what was there. */
+START_TEST(a_restart_between_runs_closes_no_breaker)
+{
+    pause_runs(_i);
+    restart();
+    hide_pods(); /* before its first pass */
+    pass_for(1);
+    ck_assert_double_eq(paused("vpa"), 1);
+    show_run("rs01");
+    updater_pass(server.updater);
+    ck_assert_double_eq(paused("vpa"), 1);
+    updater_pass(server.updater);
+    ck_assert_double_eq(paused("vpa"), 1);
+    ck_assert_uint_eq(server.call_count, 1);
+    show_run("rs02");
     updater_pass(server.updater);
     ck_assert_double_eq(paused("vpa"), !runs[_i].is_news);
 }
@@ -578,6 +619,7 @@ int main(void)
     tcase_add_test(tc, the_newest_pod_is_the_replacement);
     tcase_add_loop_test(tc, a_template_is_known_by_its_hash, 0, VPA_COUNT(hashes));
     tcase_add_loop_test(tc, another_run_is_no_other_template, 0, VPA_COUNT(runs));
+    tcase_add_loop_test(tc, a_restart_between_runs_closes_no_breaker, 0, VPA_COUNT(runs));
     tcase_add_test(tc, an_older_template_is_another_one);
     tcase_add_test(tc, a_vpa_that_came_back_is_paused_as_it_says);
     tcase_add_test(tc, values_show_that_the_webhook_is_back);
