@@ -196,12 +196,6 @@ static void put_operation(struct vpa_json_patch *patch, const struct vpa_object 
     vpa_json_patch_end_op(patch);
 }
 
-/* That VPA is another one by now, or gone, which says nothing about the others. */
-static bool is_of_one(const struct vpa_error *err)
-{
-    return err->code == VPA_CONFLICT || err->code == VPA_INVALID || err->code == VPA_NOT_FOUND;
-}
-
 /* Nobody can tell whether the right is missing, in that namespace or everywhere, or whether a
  * policy does not want that patch. */
 static void on_refused(struct condition_round *round, const struct vpa_object *vpa,
@@ -216,23 +210,27 @@ static void on_refused(struct condition_round *round, const struct vpa_object *v
     note_refusal(env, vpa);
     round->refused[round->refusals++] = vpa->meta.ns;
     round->over = round->refusals == VPA_COUNT(round->refused);
-    *round->from = round->at + 1;
+}
+
+/* By a missing right, by a policy, which may give any code, or by the schema. */
+static bool is_refusal(const struct vpa_error *err)
+{
+    return err->code == VPA_DENIED || err->code == VPA_INVALID || err->code == VPA_CONFLICT;
 }
 
 static void on_failed(struct condition_round *round, const struct vpa_object *vpa,
-                      const struct vpa_error *err)
+                      const struct vpa_kube_result *result, const struct vpa_error *err)
 {
-    if (err->code == VPA_DENIED) {
+    *round->from = round->at + 1;
+    if (vpa_kube_is_stale(result)) /* the next pass sees the newer version */
+        return;
+    if (is_refusal(err)) {
         on_refused(round, vpa, err);
         return;
     }
-    if (!is_of_one(err)) {
-        round->over = true;
-        *round->from = round->at + 1;
-    }
-    if (err->code != VPA_CONFLICT && err->code != VPA_INVALID) /* a newer version is there */
-        VPA_WARN_UNLESS_TOLD(err, "Cannot write a condition", VPA_KERR(err),
-                             VPA_KV("namespace", vpa->meta.ns), VPA_KV("vpa", vpa->meta.name));
+    round->over = err->code != VPA_NOT_FOUND;
+    VPA_WARN_UNLESS_TOLD(err, "Cannot write a condition", VPA_KERR(err),
+                         VPA_KV("namespace", vpa->meta.ns), VPA_KV("vpa", vpa->meta.name));
 }
 
 static void send_patch(struct condition_round *round, const struct vpa_object *vpa,
@@ -240,6 +238,8 @@ static void send_patch(struct condition_round *round, const struct vpa_object *v
 {
     vpa_duration share = share_of(round->pass);
     vpa_auto_buf path = {0};
+    vpa_auto_arena arena = {0};
+    struct vpa_kube_result result = {0};
     struct vpa_error err;
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
@@ -254,8 +254,8 @@ static void send_patch(struct condition_round *round, const struct vpa_object *v
                                     .body_len = body->len,
                                     .max_age = share < PATCH_PATIENCE ? share : PATCH_PATIENCE,
                                     .no_retry = true},
-            NULL, NULL, &err) < 0)
-        on_failed(round, vpa, &err);
+            &arena, &result, &err) < 0)
+        on_failed(round, vpa, &result, &err);
     else
         drop_refusal(round->pass->env, vpa);
 }

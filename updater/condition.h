@@ -17,11 +17,11 @@
  * all. The next round begins behind the VPA whose patch failed, so that one which can never be
  * written keeps no other waiting.
  *
- * A refusal (403) ends it not: a policy may say it about a VPA, or a namespace, and the right to
- * patch verticalpodautoscalers/status may be given by namespace, or, as under upstream's roles, not
- * at all. The answer does not tell which. So the VPA waits for ten minutes, the others of its
- * namespace for the next round, and five refusals end the round. The log has a line for each
- * namespace.
+ * A refusal ends it not: a policy may say it about a VPA, or a namespace, with 403, 422 or another
+ * code; the schema may say it about a VPA; and the right to patch verticalpodautoscalers/status may
+ * be given by namespace, or, as under upstream's roles, not at all. The answer does not tell which.
+ * So the VPA waits for ten minutes, the others of its namespace for the next round, and five
+ * refusals end the round. The log has a line for each namespace.
  */
 #ifndef UPDATER_CONDITION_H
 #define UPDATER_CONDITION_H

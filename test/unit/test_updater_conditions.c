@@ -103,13 +103,17 @@ START_TEST(pauses_that_are_slowly_written_have_their_share)
 END_TEST
 
 /* A newer version is there, or none: that says nothing about the others. */
-static const int of_one[] = {409, 422, 404};
+static const struct {
+    int code;
+    const char *body;
+} of_one[] = {{409, CONFLICT}, {422, NOT_AS_TESTED}, {404, NULL}};
 
 START_TEST(a_vpa_that_is_another_one_ends_no_writing)
 {
     server.vpas = 5;
     server.pods_per_vpa = 2;
-    server.status_code = of_one[_i];
+    server.status_code = of_one[_i].code;
+    server.status_body = of_one[_i].body;
     server.status_of = "/v02/";
     learn();
     pass_for(2);
@@ -198,6 +202,35 @@ START_TEST(a_refusal_is_of_its_namespace)
 }
 END_TEST
 
+/* A webhook and a policy may refuse it with other codes, and a VPA may not fit its schema any more:
+ * that is no newer version. */
+#define BY_POLICY                                                                                  \
+    "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Invalid\",\"message\":\"no\","       \
+    "\"details\":{\"name\":\"v02\",\"group\":\"autoscaling.k8s.io\",\"kind\":"                     \
+    "\"verticalpodautoscalers\",\"causes\":[{\"message\":\"no\"}]},\"code\":422}"
+
+static const struct {
+    int code;
+    const char *body;
+} policies[] = {{422, BY_POLICY}, {422, NULL}, {400, NULL}, {409, NULL}, {413, NULL}};
+
+START_TEST(a_policy_refuses_with_any_code)
+{
+    capture_log(0);
+    start_refused(8, "/v02/");
+    server.status_code = policies[_i].code;
+    server.status_body = policies[_i].body;
+    pass_for(9);
+    ck_assert_uint_eq(server.status_patches, 7);
+    ck_assert_uint_eq(server.status_tries, 8);
+    ck_assert_uint_eq(logged(REFUSED), 1);
+    ck_assert_uint_eq(logged("vpa=\"v02\""), 1);
+    server.status_code = 0;
+    pass_for(3);
+    ck_assert_uint_eq(server.status_patches, 8);
+}
+END_TEST
+
 /* What a policy says about some VPAs of a namespace keeps its other ones no longer than those take
  * to be asked about, one in a pass. */
 START_TEST(a_refused_vpa_waits_alone)
@@ -270,6 +303,7 @@ int main(void)
     tcase_add_loop_test(tc, pauses_of_another_updater_stay, 0, 2);
     tcase_add_test(tc, a_shadow_has_no_pauses);
     tcase_add_test(tc, a_refusal_is_of_its_namespace);
+    tcase_add_loop_test(tc, a_policy_refuses_with_any_code, 0, VPA_COUNT(policies));
     tcase_add_test(tc, a_refused_vpa_waits_alone);
     tcase_add_loop_test(tc, a_pass_is_refused_so_often, 0, 2);
     tcase_add_test(tc, refused_vpas_that_went_are_forgotten);
