@@ -76,13 +76,13 @@ static void drop_refusal(struct pass_env *env, const struct vpa_object *vpa)
     free(vpa_table_remove(&env->refused, key));
 }
 
-/* In this round its namespace has refused another one, or a short while ago itself. */
-static bool is_refused(const struct condition_round *round, const struct vpa_object *vpa)
+/* In this round one of its namespace has failed, or it was refused a short while ago. */
+static bool has_to_wait(const struct condition_round *round, const struct vpa_object *vpa)
 {
     const struct pass_env *env = round->pass->env;
 
-    for (size_t i = 0; i < round->refusals; i++) {
-        if (vpa_str_eq(round->refused[i], vpa->meta.ns))
+    for (size_t i = 0; i < round->failures; i++) {
+        if (vpa_str_eq(round->failed[i], vpa->meta.ns))
             return true;
     }
 
@@ -196,26 +196,21 @@ static void put_operation(struct vpa_json_patch *patch, const struct vpa_object 
     vpa_json_patch_end_op(patch);
 }
 
-/* Nobody can tell whether the right is missing, in that namespace or everywhere, or whether a
- * policy does not want that patch. */
-static void on_refused(struct condition_round *round, const struct vpa_object *vpa,
+/* By a missing right, by a policy, which may give any code, or by the schema. */
+static bool is_refusal(const struct vpa_error *err)
+{
+    return err->code == VPA_DENIED || err->code == VPA_INVALID || err->code == VPA_CONFLICT;
+}
+
+/* In that namespace or everywhere, for lack of a right, or for that VPA: nobody can tell. */
+static void on_refused(struct pass_env *env, const struct vpa_object *vpa,
                        const struct vpa_error *err)
 {
-    struct pass_env *env = round->pass->env;
-
     if (!is_told(env, vpa->meta.ns))
         VPA_WARN("The API server refuses to have a condition written: in that namespace events, "
                  "ledger and this log tell why updates do not come",
                  VPA_KERR(err), VPA_KV("namespace", vpa->meta.ns), VPA_KV("vpa", vpa->meta.name));
     note_refusal(env, vpa);
-    round->refused[round->refusals++] = vpa->meta.ns;
-    round->over = round->refusals == VPA_COUNT(round->refused);
-}
-
-/* By a missing right, by a policy, which may give any code, or by the schema. */
-static bool is_refusal(const struct vpa_error *err)
-{
-    return err->code == VPA_DENIED || err->code == VPA_INVALID || err->code == VPA_CONFLICT;
 }
 
 static void on_failed(struct condition_round *round, const struct vpa_object *vpa,
@@ -224,13 +219,15 @@ static void on_failed(struct condition_round *round, const struct vpa_object *vp
     *round->from = round->at + 1;
     if (vpa_kube_is_stale(result)) /* the next pass sees the newer version */
         return;
-    if (is_refusal(err)) {
-        on_refused(round, vpa, err);
+    if (is_refusal(err))
+        on_refused(round->pass->env, vpa, err);
+    else
+        VPA_WARN_UNLESS_TOLD(err, "Cannot write a condition", VPA_KERR(err),
+                             VPA_KV("namespace", vpa->meta.ns), VPA_KV("vpa", vpa->meta.name));
+    if (err->code == VPA_NOT_FOUND) /* it is gone, which says nothing about others */
         return;
-    }
-    round->over = err->code != VPA_NOT_FOUND;
-    VPA_WARN_UNLESS_TOLD(err, "Cannot write a condition", VPA_KERR(err),
-                         VPA_KV("namespace", vpa->meta.ns), VPA_KV("vpa", vpa->meta.name));
+    round->failed[round->failures++] = vpa->meta.ns;
+    round->over = round->failures == VPA_COUNT(round->failed);
 }
 
 static void send_patch(struct condition_round *round, const struct vpa_object *vpa,
@@ -266,7 +263,7 @@ void updater_condition_put(struct condition_round *round, const struct vpa_objec
     struct vpa_json_patch patch;
     vpa_auto_buf body = {0};
 
-    if (is_refused(round, vpa))
+    if (has_to_wait(round, vpa))
         return;
     vpa_buf_init(&body, PATCH_MAX);
     vpa_json_patch_begin(&patch, &body);

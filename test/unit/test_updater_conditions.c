@@ -166,10 +166,6 @@ START_TEST(a_shadow_has_no_pauses)
 }
 END_TEST
 
-/* ---- refusals ---- */
-
-#define REFUSED "refuses to have a condition written"
-
 /* Each VPA has a pause that is to be taken back. Patches whose paths have that are refused. */
 static void start_refused(int vpas, const char *path)
 {
@@ -182,6 +178,71 @@ static void start_refused(int vpas, const char *path)
     server.status_of = path;
     start(0);
 }
+
+/* Whatever judges patches of one namespace is away, or too slow: the others go on, and it is asked
+ * again in each pass, once. */
+static const struct {
+    int code;
+    vpa_duration delay;
+} outages[] = {{500, 0}, {503, 0}, {500, 10 * VPA_SECOND}};
+
+/* More VPAs in the namespace of the first. */
+static void show_neighbours(int count)
+{
+    for (int i = 0; i < count; i++) {
+        vpa_auto_free char *text = vpa_text(0);
+        char *name = strstr(text, "\"v00\"");
+
+        name[1] = 'a';
+        name[3] = (char)('1' + i);
+        show_object(VPA_API, VPA_KIND, text);
+    }
+    settle();
+}
+
+START_TEST(a_namespace_that_fails_holds_no_other_up)
+{
+    server.spread = true;
+    start_refused(6, "/n00/");
+    server.status_code = outages[_i].code;
+    server.status_delay = outages[_i].delay;
+    show_neighbours(4);
+    pass_for(2);
+    ck_assert_uint_eq(server.status_patches, 5);
+    ck_assert_uint_eq(server.status_tries, 5 + 2);
+    server.status_code = 0;
+    server.status_delay = 0;
+    pass_for(1); /* no ten minutes */
+    ck_assert_uint_eq(server.status_patches, 10);
+}
+END_TEST
+
+/* However many namespaces: no more than a share of the pass, and five. */
+START_TEST(namespaces_that_all_fail_have_their_share)
+{
+    int64_t begun;
+
+    server.spread = true;
+    start_refused(20, "/n");
+    server.status_code = 500;
+    server.status_delay = 10 * VPA_SECOND;
+    begun = vpa_loop_monotonic(server.loop);
+    updater_pass(server.updater);
+    ck_assert_int_le(vpa_loop_monotonic(server.loop) - begun, 20 * VPA_SECOND);
+    ck_assert_uint_le(server.status_tries, 4);
+    server.status_tries = 0;
+    server.status_delay = 0;
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.status_tries, 5);
+    server.status_code = 0;
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.status_patches, 20);
+}
+END_TEST
+
+/* ---- refusals ---- */
+
+#define REFUSED "refuses to have a condition written"
 
 /* A policy of one namespace, or a Role that is missing there, is nothing to the others. It is said
  * once, and asked again after ten minutes. */
@@ -302,6 +363,8 @@ int main(void)
     tcase_add_loop_test(tc, a_panic_ends_the_writing_of_pauses, 0, 2);
     tcase_add_loop_test(tc, pauses_of_another_updater_stay, 0, 2);
     tcase_add_test(tc, a_shadow_has_no_pauses);
+    tcase_add_loop_test(tc, a_namespace_that_fails_holds_no_other_up, 0, VPA_COUNT(outages));
+    tcase_add_test(tc, namespaces_that_all_fail_have_their_share);
     tcase_add_test(tc, a_refusal_is_of_its_namespace);
     tcase_add_loop_test(tc, a_policy_refuses_with_any_code, 0, VPA_COUNT(policies));
     tcase_add_test(tc, a_refused_vpa_waits_alone);

@@ -403,11 +403,13 @@ static int answer_dry_run(const struct vpa_memory_request *q, struct vpa_memory_
 
 static int answer_status_patch(const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
 {
+    bool meant = !server.status_of || strstr(q->path, server.status_of);
+
     server.status_tries++;
-    vpa_memory_reply_delay(reply, server.status_delay);
+    vpa_memory_reply_delay(reply, meant ? server.status_delay : 0);
     if (server.status_denied)
         return status_answer(reply, 403, "Forbidden", "no");
-    if (server.status_code && (!server.status_of || strstr(q->path, server.status_of)))
+    if (server.status_code && meant)
         return server.status_body ? json_answer(reply, server.status_code, server.status_body)
                                   : status_answer(reply, server.status_code, NULL, "not now");
     if (server.status_patches + 1 == server.panic_at_status)

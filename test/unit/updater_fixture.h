@@ -62,7 +62,7 @@ struct server {
     int status_code;           /* of the answers to other patches of a status; 0: it is patched */
     const char *status_body;   /* of them; NULL: a Status without details */
     const char *status_of;     /* the VPA whose patches it answers; NULL: all of them */
-    vpa_duration status_delay; /* of the answers to all patches of a status */
+    vpa_duration status_delay; /* of the same answers, be they patched */
     size_t status_tries;       /* patches of a status, whatever the answer */
     const char *dry_cpu;       /* of pods that are tried; NULL: as it was sent */
     bool no_right;             /* to create pods */
