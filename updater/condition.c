@@ -230,7 +230,8 @@ static void on_failed(struct condition_round *round, const struct vpa_object *vp
     round->over = round->failures == VPA_COUNT(round->failed);
 }
 
-static void send_patch(struct condition_round *round, const struct vpa_object *vpa,
+/* True: it is written, or may be. */
+static bool send_patch(struct condition_round *round, const struct vpa_object *vpa,
                        const struct vpa_buf *body)
 {
     vpa_duration share = share_of(round->pass);
@@ -251,20 +252,22 @@ static void send_patch(struct condition_round *round, const struct vpa_object *v
                                     .body_len = body->len,
                                     .max_age = share < PATCH_PATIENCE ? share : PATCH_PATIENCE,
                                     .no_retry = true},
-            &arena, &result, &err) < 0)
+            &arena, &result, &err) < 0) {
         on_failed(round, vpa, &result, &err);
-    else
-        drop_refusal(round->pass->env, vpa);
+        return result.unanswered;
+    }
+    drop_refusal(round->pass->env, vpa);
+    return true;
 }
 
-void updater_condition_put(struct condition_round *round, const struct vpa_object *vpa,
+bool updater_condition_put(struct condition_round *round, const struct vpa_object *vpa,
                            const char *type, const struct vpa_condition *wanted)
 {
     struct vpa_json_patch patch;
     vpa_auto_buf body = {0};
 
     if (has_to_wait(round, vpa))
-        return;
+        return false;
     vpa_buf_init(&body, PATCH_MAX);
     vpa_json_patch_begin(&patch, &body);
     vpa_json_put_string(vpa_json_patch_op(&patch, VPA_PATCH_TEST, "/metadata/resourceVersion"),
@@ -272,5 +275,5 @@ void updater_condition_put(struct condition_round *round, const struct vpa_objec
     vpa_json_patch_end_op(&patch);
     put_operation(&patch, vpa, type, wanted);
     vpa_json_patch_end(&patch);
-    send_patch(round, vpa, &body);
+    return send_patch(round, vpa, &body);
 }

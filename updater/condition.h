@@ -56,8 +56,9 @@ size_t updater_round_at(struct condition_round *round, size_t k);
 /* One patch may be sent in any pass, also in one that is late. */
 bool updater_round_may_put(const struct condition_round *round);
 /* Of the VPA whose turn it is, unless it waits after a failure. wanted: status is "True" in any
- * case; NULL: the condition goes. Pumps the loop. */
-void updater_condition_put(struct condition_round *round, const struct vpa_object *vpa,
+ * case; NULL: the condition goes. Pumps the loop. True: it is written, or may be, since nobody has
+ * answered. */
+bool updater_condition_put(struct condition_round *round, const struct vpa_object *vpa,
                            const char *type, const struct vpa_condition *wanted);
 /* Frees what the environment holds of refusals. */
 void updater_condition_forget(struct pass_env *env);

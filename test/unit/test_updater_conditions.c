@@ -4,6 +4,7 @@
  */
 #include "proof_fixture.h"
 
+#include "../../updater/condition.h"
 #include "captured_log.h"
 
 #define PAUSED "[{\"type\":\"EvictionsPaused\",\"status\":\"True\",\"reason\":\"NotPatched\"}]"
@@ -333,6 +334,32 @@ START_TEST(a_pass_is_refused_so_often)
 }
 END_TEST
 
+/* What was refused, or waits, is not written; what came to no answer may be. */
+static const struct {
+    int code;
+    vpa_duration delay;
+    bool may_be;
+} results[] = {{403, 0, false}, {422, 0, false}, {500, 0, false}, {0, 10 * VPA_SECOND, true}};
+
+START_TEST(it_is_said_whether_it_may_be_written)
+{
+    const struct vpa_object vpa = {.meta = {.ns = "n", .name = "v00", .resource_version = "1"}};
+    size_t from = 0;
+    struct pass pass;
+    struct condition_round round;
+
+    start_refused(1, "/");
+    server.status_code = results[_i].code;
+    server.status_delay = results[_i].delay;
+    updater_pass_init(&pass, updater_env(server.updater));
+    round = updater_round(&pass, &from, 1);
+    ck_assert(updater_condition_put(&round, &vpa, "EvictionsPaused", NULL) == results[_i].may_be);
+    ck_assert(!updater_condition_put(&round, &vpa, "EvictionsPaused", NULL));
+    ck_assert_uint_eq(server.status_tries, 1);
+    updater_pass_release(&pass);
+}
+END_TEST
+
 /* However many VPAs that are refused come and go. */
 START_TEST(refused_vpas_that_went_are_forgotten)
 {
@@ -369,6 +396,7 @@ int main(void)
     tcase_add_loop_test(tc, a_policy_refuses_with_any_code, 0, VPA_COUNT(policies));
     tcase_add_test(tc, a_refused_vpa_waits_alone);
     tcase_add_loop_test(tc, a_pass_is_refused_so_often, 0, 2);
+    tcase_add_loop_test(tc, it_is_said_whether_it_may_be_written, 0, VPA_COUNT(results));
     tcase_add_test(tc, refused_vpas_that_went_are_forgotten);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
