@@ -132,24 +132,12 @@ static void log_failure(const struct action *a, const char *message, const struc
                           VPA_KV("pod", a->pod->meta.name));
 }
 
-/* The answer to a precondition that does not hold any more: a UID that is another one, or a `test`
- * that failed. A patch that was refused for its values names the pod and the causes. */
-static bool is_stale(const struct vpa_kube_result *result)
-{
-    const struct vpa_kube_status *status = &result->status;
-
-    if (result->status_code == 409)
-        return vpa_str_eq(status->reason, "Conflict") && *status->name;
-    return result->status_code == 422 && status->has_details && status->cause_count == 0 &&
-           !*status->name;
-}
-
 /* What became of a request that failed; the log has it. */
 static enum act_result failed(struct action *a, const char *message,
                               const struct vpa_kube_result *result, const struct vpa_error *err)
 {
     a->unanswered = result->unanswered;
-    if (err->code != VPA_CANCELLED && !is_stale(result)) {
+    if (err->code != VPA_CANCELLED && !vpa_kube_is_stale(result)) {
         log_failure(a, message, err);
         return ACT_API;
     }

@@ -76,13 +76,13 @@ static void drop_refusal(struct pass_env *env, const struct vpa_object *vpa)
     free(vpa_table_remove(&env->refused, key));
 }
 
-/* In this round its namespace has refused another one, or a short while ago itself. */
-static bool is_refused(const struct condition_round *round, const struct vpa_object *vpa)
+/* In this round one of its namespace has failed, or it was refused a short while ago. */
+static bool has_to_wait(const struct condition_round *round, const struct vpa_object *vpa)
 {
     const struct pass_env *env = round->pass->env;
 
-    for (size_t i = 0; i < round->refusals; i++) {
-        if (vpa_str_eq(round->refused[i], vpa->meta.ns))
+    for (size_t i = 0; i < round->failures; i++) {
+        if (vpa_str_eq(round->failed[i], vpa->meta.ns))
             return true;
     }
 
@@ -196,50 +196,48 @@ static void put_operation(struct vpa_json_patch *patch, const struct vpa_object 
     vpa_json_patch_end_op(patch);
 }
 
-/* That VPA is another one by now, or gone, which says nothing about the others. */
-static bool is_of_one(const struct vpa_error *err)
+/* By a missing right, by a policy, which may give any code, or by the schema. */
+static bool is_refusal(const struct vpa_error *err)
 {
-    return err->code == VPA_CONFLICT || err->code == VPA_INVALID || err->code == VPA_NOT_FOUND;
+    return err->code == VPA_DENIED || err->code == VPA_INVALID || err->code == VPA_CONFLICT;
 }
 
-/* Nobody can tell whether the right is missing, in that namespace or everywhere, or whether a
- * policy does not want that patch. */
-static void on_refused(struct condition_round *round, const struct vpa_object *vpa,
+/* In that namespace or everywhere, for lack of a right, or for that VPA: nobody can tell. */
+static void on_refused(struct pass_env *env, const struct vpa_object *vpa,
                        const struct vpa_error *err)
 {
-    struct pass_env *env = round->pass->env;
-
     if (!is_told(env, vpa->meta.ns))
         VPA_WARN("The API server refuses to have a condition written: in that namespace events, "
                  "ledger and this log tell why updates do not come",
                  VPA_KERR(err), VPA_KV("namespace", vpa->meta.ns), VPA_KV("vpa", vpa->meta.name));
     note_refusal(env, vpa);
-    round->refused[round->refusals++] = vpa->meta.ns;
-    round->over = round->refusals == VPA_COUNT(round->refused);
-    *round->from = round->at + 1;
 }
 
 static void on_failed(struct condition_round *round, const struct vpa_object *vpa,
-                      const struct vpa_error *err)
+                      const struct vpa_kube_result *result, const struct vpa_error *err)
 {
-    if (err->code == VPA_DENIED) {
-        on_refused(round, vpa, err);
+    *round->from = round->at + 1;
+    if (vpa_kube_is_stale(result)) /* the next pass sees the newer version */
         return;
-    }
-    if (!is_of_one(err)) {
-        round->over = true;
-        *round->from = round->at + 1;
-    }
-    if (err->code != VPA_CONFLICT && err->code != VPA_INVALID) /* a newer version is there */
+    if (is_refusal(err))
+        on_refused(round->pass->env, vpa, err);
+    else
         VPA_WARN_UNLESS_TOLD(err, "Cannot write a condition", VPA_KERR(err),
                              VPA_KV("namespace", vpa->meta.ns), VPA_KV("vpa", vpa->meta.name));
+    if (err->code == VPA_NOT_FOUND) /* it is gone, which says nothing about others */
+        return;
+    round->failed[round->failures++] = vpa->meta.ns;
+    round->over = round->failures == VPA_COUNT(round->failed);
 }
 
-static void send_patch(struct condition_round *round, const struct vpa_object *vpa,
+/* True: it is written, or may be. */
+static bool send_patch(struct condition_round *round, const struct vpa_object *vpa,
                        const struct vpa_buf *body)
 {
     vpa_duration share = share_of(round->pass);
     vpa_auto_buf path = {0};
+    vpa_auto_arena arena = {0};
+    struct vpa_kube_result result = {0};
     struct vpa_error err;
 
     vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
@@ -254,20 +252,22 @@ static void send_patch(struct condition_round *round, const struct vpa_object *v
                                     .body_len = body->len,
                                     .max_age = share < PATCH_PATIENCE ? share : PATCH_PATIENCE,
                                     .no_retry = true},
-            NULL, NULL, &err) < 0)
-        on_failed(round, vpa, &err);
-    else
-        drop_refusal(round->pass->env, vpa);
+            &arena, &result, &err) < 0) {
+        on_failed(round, vpa, &result, &err);
+        return result.unanswered;
+    }
+    drop_refusal(round->pass->env, vpa);
+    return true;
 }
 
-void updater_condition_put(struct condition_round *round, const struct vpa_object *vpa,
+bool updater_condition_put(struct condition_round *round, const struct vpa_object *vpa,
                            const char *type, const struct vpa_condition *wanted)
 {
     struct vpa_json_patch patch;
     vpa_auto_buf body = {0};
 
-    if (is_refused(round, vpa))
-        return;
+    if (has_to_wait(round, vpa))
+        return false;
     vpa_buf_init(&body, PATCH_MAX);
     vpa_json_patch_begin(&patch, &body);
     vpa_json_put_string(vpa_json_patch_op(&patch, VPA_PATCH_TEST, "/metadata/resourceVersion"),
@@ -275,5 +275,5 @@ void updater_condition_put(struct condition_round *round, const struct vpa_objec
     vpa_json_patch_end_op(&patch);
     put_operation(&patch, vpa, type, wanted);
     vpa_json_patch_end(&patch);
-    send_patch(round, vpa, &body);
+    return send_patch(round, vpa, &body);
 }

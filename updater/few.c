@@ -95,7 +95,7 @@ static void put_right(struct condition_round *round, const struct vpa_object *vp
     int64_t at = updater_condition_find(vpa, UPDATER_FEW);
 
     if (is_over(f) && at >= 0) {
-        updater_condition_put(round, vpa, UPDATER_FEW, NULL);
+        (void)updater_condition_put(round, vpa, UPDATER_FEW, NULL);
         return;
     }
     if (!f->few || f->streak != UPDATER_FEW_PASSES)
@@ -106,7 +106,7 @@ static void put_right(struct condition_round *round, const struct vpa_object *vp
         if (!vpa_time_is_unset(vpa->conditions[at].last_transition))
             wanted.last_transition = vpa->conditions[at].last_transition;
     }
-    updater_condition_put(round, vpa, UPDATER_FEW, &wanted);
+    (void)updater_condition_put(round, vpa, UPDATER_FEW, &wanted);
 }
 
 static void drop(struct pass_env *env, struct few *f)

@@ -121,8 +121,8 @@ bool updater_paused_put_right(struct condition_round *round, const struct vpa_pr
         }
         if (updater_condition_is(vpa, types[i].type, breaker ? &wanted : NULL))
             continue;
-        updater_condition_put(round, vpa, types[i].type, breaker ? &wanted : NULL);
-        return true; /* the next one rests on another version */
+        /* The next one rests on another version. */
+        return updater_condition_put(round, vpa, types[i].type, breaker ? &wanted : NULL);
     }
     return false;
 }

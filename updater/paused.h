@@ -16,8 +16,8 @@
 char *updater_paused_message(const struct vpa_breaker *breaker);
 /* Whether the VPA has one of the conditions. */
 bool updater_paused_is_told(const struct vpa_object *vpa);
-/* Puts one of the conditions right; true when something was sent. proof: NULL: nothing is paused.
- */
+/* Puts one of the conditions right; true when it is written, or may be. proof: NULL: nothing is
+ * paused. */
 bool updater_paused_put_right(struct condition_round *round, const struct vpa_proof *proof,
                               const struct vpa_object *vpa, const char *key);
 /* Opens the breakers that the conditions tell of. */

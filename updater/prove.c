@@ -124,6 +124,14 @@ static bool is_off(const struct work *w, size_t pod)
     return !env->prove || env->all_proven || !vpa_disruption_group(w->budget, pod);
 }
 
+/* The group has lost a pod that did not come back, which holds nothing up but the group. */
+static bool is_alone(const struct prove *prove, const char *trial)
+{
+    const struct trial *t = vpa_table_find(&prove->trials, trial);
+
+    return t && t->alone;
+}
+
 enum vpa_rest updater_prove_rest(const struct work *w, size_t pod, enum vpa_proof_way way)
 {
     auto_id_texts texts = {0};
@@ -146,7 +154,7 @@ enum vpa_rest updater_prove_rest(const struct work *w, size_t pod, enum vpa_proo
     case VPA_PERMIT_FIRST:
         break;
     }
-    return VPA_REST_NONE;
+    return is_alone(w->pass->env->prove, texts.trial) ? VPA_REST_PROOF : VPA_REST_NONE;
 }
 
 void updater_prove_sent(struct work *w, size_t pod, enum vpa_proof_way way, bool restarts)
@@ -357,6 +365,9 @@ static void conclude(const struct look *look, struct trial *t, const struct vpa_
 {
     struct prove *prove = look->prove;
     vpa_time now = updater_env_now(look->pass->env);
+
+    t->alone = false;
+
     enum vpa_breaker_change change = vpa_proof_judge(prove->proof, &t->id, verdict, seen, now);
 
     if (change == VPA_BREAKER_EXCUSED)
@@ -423,6 +434,8 @@ static void ask(const struct look *look, struct trial *const *trials, size_t cou
         for (size_t k = i; k < end; k++) {
             if (trials[k]->verdict != VPA_VERDICT_WAIT)
                 conclude(look, trials[k], trials[k]->asks, trials[k]->verdict, trials[k]->told);
+            else if (trials[k]->alone) /* for what may never come: an open breaker tries others */
+                vpa_proof_refused(look->prove->proof, &trials[k]->id);
         }
     }
 }

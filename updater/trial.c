@@ -6,6 +6,7 @@
 
 #include "unscheduled.h"
 #include "vpa/api/controller.h"
+#include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 #include "vpa/policy/resize_state.h"
@@ -16,6 +17,8 @@
 #define READY_PATIENCE (10 * VPA_MINUTE)
 /* So long for all of them, where one takes the place of the other before it is ready. */
 #define REPLACED_PATIENCE (3 * READY_PATIENCE)
+/* How often a list looks for what has not come to one that is alone. */
+#define ASKED_AGAIN (10 * VPA_MINUTE)
 
 /* ---- life ---- */
 
@@ -177,9 +180,15 @@ static enum vpa_verdict judge_absent(struct pass *pass, struct trial *t,
 {
     const struct vpa_controller_key owner = {
         .ns = t->ns, .kind = t->kind, .name = t->name, .api_version = t->api_version};
+    enum vpa_controller_kind kind = vpa_controller_kind_parse(t->kind);
+    bool said = vpa_owners_wanted(pass->env->owners, &owner, &t->wanted);
 
-    if (!vpa_owners_wanted(pass->env->owners, &owner, &t->wanted) || t->live >= t->wanted)
-        return VPA_VERDICT_VOID; /* scaled down, or nobody says how many there are to be */
+    t->may_be_fewer = kind == VPA_KIND_JOB || (kind == VPA_KIND_OTHER && !said);
+    if (said ? t->live >= t->wanted : !t->may_be_fewer)
+        return VPA_VERDICT_VOID; /* scaled down, or gone */
+    if (t->alone && t->live > 0 &&
+        vpa_time_sub(updater_env_steady(pass->env), t->asked) < ASKED_AGAIN)
+        return VPA_VERDICT_WAIT;
     t->asks = vpa;
     return VPA_VERDICT_WAIT;
 }
@@ -333,17 +342,38 @@ static void on_unscheduled(void *ctx, const struct vpa_pod *pod, const char *rea
     conclude(t, verdict, &seen);
 }
 
-/* Nothing has come and nothing waits. A Job may be suspended, have no more to do, or wait before it
- * tries again: its parallelism says how many pods it may have. */
-static void conclude_absent(struct trial *t)
+/* A Job may be suspended, have no more to do, or wait before it tries again: its parallelism says
+ * how many pods it may have, so that nothing has failed. Of other kinds without a scale nobody says
+ * how many. A quota may refuse them as well: then each further eviction would lose one more pod. */
+static void leave_alone(const struct pass_env *env, struct trial *t)
+{
+    const struct vpa_buf nothing = {0};
+
+    if (t->live == 0) {
+        conclude(t, VPA_VERDICT_VOID, &nothing);
+        return;
+    }
+    if (!t->alone)
+        VPA_INFO(
+            "No replacement came for a pod; a quota or a webhook refuses it, or there is to be "
+            "none, as of a Job that is suspended or ends: the others of its owner are left "
+            "alone until one comes",
+            VPA_KV("namespace", t->ns), VPA_KV("kind", t->kind), VPA_KV("owner", t->name),
+            VPA_KV("pod", t->pod), VPA_KV("vpa", t->id.vpa));
+    t->alone = true;
+    t->asked = updater_env_steady(env);
+}
+
+/* Nothing has come and nothing waits. */
+static void conclude_absent(const struct pass_env *env, struct trial *t)
 {
     vpa_auto_buf seen = {0};
 
-    vpa_buf_init(&seen, 2 * VPA_SEEN_MAX);
-    if (vpa_controller_kind_parse(t->kind) == VPA_KIND_JOB) {
-        conclude(t, VPA_VERDICT_VOID, &seen);
+    if (t->may_be_fewer) {
+        leave_alone(env, t);
         return;
     }
+    vpa_buf_init(&seen, 2 * VPA_SEEN_MAX);
     vpa_buf_printf(&seen,
                    "no replacement was created for pod %s, %lld of %d pods are there: a quota, "
                    "an admission webhook or the controller refuses it",
@@ -365,7 +395,7 @@ void updater_trials_ask(struct pass *pass, struct trial *const *trials, size_t c
     listed = updater_unscheduled_each(pass->env->client, trials[0]->ns, on_unscheduled, &a);
     for (size_t i = 0; listed && i < count; i++) {
         if (trials[i]->verdict == VPA_VERDICT_WAIT) /* else in the next pass */
-            conclude_absent(trials[i]);
+            conclude_absent(pass->env, trials[i]);
     }
     vpa_table_release(&a.trials);
 }

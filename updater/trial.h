@@ -23,6 +23,10 @@ struct trial {
     vpa_time seen;     /* the oldest replacement was first seen; unset */
     uint64_t seen_uid; /* the hash of its UID */
     bool judged;       /* it has failed */
+    /* Nothing has come, and the owner may have fewer pods. Those that it still has are left alone
+     * until something comes or they are gone; nobody else waits for it. */
+    bool alone;
+    vpa_time asked; /* while it is: when it was, by the clock of `sent` */
     struct vpa_expected expected;
     /* Of this pass; NULL: none. Of the pods that the owner has got since, the newest says what pods
      * get, and the oldest how long they take. */
@@ -32,6 +36,7 @@ struct trial {
     /* Nothing has come, and whoever looks has to ask: for this VPA, in this pass; NULL: no. */
     const struct vpa_object *asks;
     int32_t wanted;           /* how many pods there are to be */
+    bool may_be_fewer;        /* or nobody says so */
     enum vpa_verdict verdict; /* what came of it, WAIT: not known yet; and what was seen, heap */
     char *told;
     char key[];
@@ -47,11 +52,12 @@ void updater_trial_begin_pass(struct trial *t);
 void updater_trial_see(struct pass *pass, struct trial *t, const struct vpa_object *vpa,
                        const struct vpa_pod *pod);
 /* The pods of this pass have been seen. seen: what was seen when it failed. Makes no
- * API call; sets t->asks where one is needed, in one pass of the trial's life unless it fails. */
+ * API call; sets t->asks where one is needed: in one pass of the trial's life unless that fails,
+ * and every ten minutes while it is alone. */
 enum vpa_verdict updater_trial_judge(struct pass *pass, struct trial *t,
                                      const struct vpa_object *vpa, struct vpa_buf *seen);
-/* Asks for all of them, which are of one namespace, with one list: t->verdict and t->told. Pumps
- * the loop. */
+/* Asks for all of them, which are of one namespace, with one list: t->verdict and t->told, or
+ * t->alone. Pumps the loop. */
 void updater_trials_ask(struct pass *pass, struct trial *const *trials, size_t count);
 
 #endif

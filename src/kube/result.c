@@ -182,6 +182,16 @@ bool vpa_kube_is_expired(const struct vpa_kube_status *status)
            status->code == 410;
 }
 
+bool vpa_kube_is_stale(const struct vpa_kube_result *result)
+{
+    const struct vpa_kube_status *status = &result->status;
+
+    if (result->status_code == 409)
+        return strcmp(status->reason, "Conflict") == 0 && *status->name;
+    return result->status_code == 422 && status->has_details && status->cause_count == 0 &&
+           !*status->name;
+}
+
 bool vpa_kube_has_cause(const struct vpa_kube_status *status, const char *reason)
 {
     for (size_t i = 0; i < status->cause_count; i++)

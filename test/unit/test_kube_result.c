@@ -80,6 +80,30 @@ START_TEST(asks_by_reason_and_code)
 END_TEST
 
 static const struct {
+    int code;
+    struct vpa_kube_status status;
+    bool is_stale;
+} answers[] = {
+    {409, {.reason = "Conflict", .name = "p"}, true},
+    {409, {.reason = "Conflict", .name = ""}, false},
+    {409, {.reason = "AlreadyExists", .name = "p"}, false},
+    {422, {.reason = "Invalid", .name = "", .has_details = true}, true},
+    {422, {.reason = "Invalid", .name = ""}, false},
+    {422, {.reason = "Invalid", .name = "p", .has_details = true}, false},
+    {422, {.reason = "Invalid", .name = "", .has_details = true, .cause_count = 1}, false},
+    {403, {.reason = "Forbidden", .name = "", .has_details = true}, false},
+    {0, {.reason = "", .name = ""}, false},
+};
+
+START_TEST(tells_what_is_stale)
+{
+    struct vpa_kube_result result = {.status_code = answers[_i].code, .status = answers[_i].status};
+
+    ck_assert(vpa_kube_is_stale(&result) == answers[_i].is_stale);
+}
+END_TEST
+
+static const struct {
     enum vpa_transport_failure failure;
     int code;
     const char *reason;
@@ -244,6 +268,7 @@ int main(void)
     TCase *c = tcase_create("kube_result");
 
     tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_loop_test(c, tells_what_is_stale, 0, VPA_COUNT(answers));
     tcase_add_loop_test(c, says_what_can_be_done, 0, VPA_COUNT(codes));
     tcase_add_loop_test(c, asks_by_reason_and_code, 0, VPA_COUNT(questions));
     tcase_add_loop_test(c, knows_what_to_try_again, 0, VPA_COUNT(attempts));

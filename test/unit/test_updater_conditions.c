@@ -4,6 +4,7 @@
  */
 #include "proof_fixture.h"
 
+#include "../../updater/condition.h"
 #include "captured_log.h"
 
 #define PAUSED "[{\"type\":\"EvictionsPaused\",\"status\":\"True\",\"reason\":\"NotPatched\"}]"
@@ -103,13 +104,17 @@ START_TEST(pauses_that_are_slowly_written_have_their_share)
 END_TEST
 
 /* A newer version is there, or none: that says nothing about the others. */
-static const int of_one[] = {409, 422, 404};
+static const struct {
+    int code;
+    const char *body;
+} of_one[] = {{409, CONFLICT}, {422, NOT_AS_TESTED}, {404, NULL}};
 
 START_TEST(a_vpa_that_is_another_one_ends_no_writing)
 {
     server.vpas = 5;
     server.pods_per_vpa = 2;
-    server.status_code = of_one[_i];
+    server.status_code = of_one[_i].code;
+    server.status_body = of_one[_i].body;
     server.status_of = "/v02/";
     learn();
     pass_for(2);
@@ -162,10 +167,6 @@ START_TEST(a_shadow_has_no_pauses)
 }
 END_TEST
 
-/* ---- refusals ---- */
-
-#define REFUSED "refuses to have a condition written"
-
 /* Each VPA has a pause that is to be taken back. Patches whose paths have that are refused. */
 static void start_refused(int vpas, const char *path)
 {
@@ -178,6 +179,71 @@ static void start_refused(int vpas, const char *path)
     server.status_of = path;
     start(0);
 }
+
+/* Whatever judges patches of one namespace is away, or too slow: the others go on, and it is asked
+ * again in each pass, once. */
+static const struct {
+    int code;
+    vpa_duration delay;
+} outages[] = {{500, 0}, {503, 0}, {500, 10 * VPA_SECOND}};
+
+/* More VPAs in the namespace of the first. */
+static void show_neighbours(int count)
+{
+    for (int i = 0; i < count; i++) {
+        vpa_auto_free char *text = vpa_text(0);
+        char *name = strstr(text, "\"v00\"");
+
+        name[1] = 'a';
+        name[3] = (char)('1' + i);
+        show_object(VPA_API, VPA_KIND, text);
+    }
+    settle();
+}
+
+START_TEST(a_namespace_that_fails_holds_no_other_up)
+{
+    server.spread = true;
+    start_refused(6, "/n00/");
+    server.status_code = outages[_i].code;
+    server.status_delay = outages[_i].delay;
+    show_neighbours(4);
+    pass_for(2);
+    ck_assert_uint_eq(server.status_patches, 5);
+    ck_assert_uint_eq(server.status_tries, 5 + 2);
+    server.status_code = 0;
+    server.status_delay = 0;
+    pass_for(1); /* no ten minutes */
+    ck_assert_uint_eq(server.status_patches, 10);
+}
+END_TEST
+
+/* However many namespaces: no more than a share of the pass, and five. */
+START_TEST(namespaces_that_all_fail_have_their_share)
+{
+    int64_t begun;
+
+    server.spread = true;
+    start_refused(20, "/n");
+    server.status_code = 500;
+    server.status_delay = 10 * VPA_SECOND;
+    begun = vpa_loop_monotonic(server.loop);
+    updater_pass(server.updater);
+    ck_assert_int_le(vpa_loop_monotonic(server.loop) - begun, 20 * VPA_SECOND);
+    ck_assert_uint_le(server.status_tries, 4);
+    server.status_tries = 0;
+    server.status_delay = 0;
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.status_tries, 5);
+    server.status_code = 0;
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.status_patches, 20);
+}
+END_TEST
+
+/* ---- refusals ---- */
+
+#define REFUSED "refuses to have a condition written"
 
 /* A policy of one namespace, or a Role that is missing there, is nothing to the others. It is said
  * once, and asked again after ten minutes. */
@@ -195,6 +261,35 @@ START_TEST(a_refusal_is_of_its_namespace)
     server.status_code = 0;
     pass_for(1);
     ck_assert_uint_eq(server.status_patches, 20);
+}
+END_TEST
+
+/* A webhook and a policy may refuse it with other codes, and a VPA may not fit its schema any more:
+ * that is no newer version. */
+#define BY_POLICY                                                                                  \
+    "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Invalid\",\"message\":\"no\","       \
+    "\"details\":{\"name\":\"v02\",\"group\":\"autoscaling.k8s.io\",\"kind\":"                     \
+    "\"verticalpodautoscalers\",\"causes\":[{\"message\":\"no\"}]},\"code\":422}"
+
+static const struct {
+    int code;
+    const char *body;
+} policies[] = {{422, BY_POLICY}, {422, NULL}, {400, NULL}, {409, NULL}, {413, NULL}};
+
+START_TEST(a_policy_refuses_with_any_code)
+{
+    capture_log(0);
+    start_refused(8, "/v02/");
+    server.status_code = policies[_i].code;
+    server.status_body = policies[_i].body;
+    pass_for(9);
+    ck_assert_uint_eq(server.status_patches, 7);
+    ck_assert_uint_eq(server.status_tries, 8);
+    ck_assert_uint_eq(logged(REFUSED), 1);
+    ck_assert_uint_eq(logged("vpa=\"v02\""), 1);
+    server.status_code = 0;
+    pass_for(3);
+    ck_assert_uint_eq(server.status_patches, 8);
 }
 END_TEST
 
@@ -239,6 +334,32 @@ START_TEST(a_pass_is_refused_so_often)
 }
 END_TEST
 
+/* What was refused, or waits, is not written; what came to no answer may be. */
+static const struct {
+    int code;
+    vpa_duration delay;
+    bool may_be;
+} results[] = {{403, 0, false}, {422, 0, false}, {500, 0, false}, {0, 10 * VPA_SECOND, true}};
+
+START_TEST(it_is_said_whether_it_may_be_written)
+{
+    const struct vpa_object vpa = {.meta = {.ns = "n", .name = "v00", .resource_version = "1"}};
+    size_t from = 0;
+    struct pass pass;
+    struct condition_round round;
+
+    start_refused(1, "/");
+    server.status_code = results[_i].code;
+    server.status_delay = results[_i].delay;
+    updater_pass_init(&pass, updater_env(server.updater));
+    round = updater_round(&pass, &from, 1);
+    ck_assert(updater_condition_put(&round, &vpa, "EvictionsPaused", NULL) == results[_i].may_be);
+    ck_assert(!updater_condition_put(&round, &vpa, "EvictionsPaused", NULL));
+    ck_assert_uint_eq(server.status_tries, 1);
+    updater_pass_release(&pass);
+}
+END_TEST
+
 /* However many VPAs that are refused come and go. */
 START_TEST(refused_vpas_that_went_are_forgotten)
 {
@@ -269,9 +390,13 @@ int main(void)
     tcase_add_loop_test(tc, a_panic_ends_the_writing_of_pauses, 0, 2);
     tcase_add_loop_test(tc, pauses_of_another_updater_stay, 0, 2);
     tcase_add_test(tc, a_shadow_has_no_pauses);
+    tcase_add_loop_test(tc, a_namespace_that_fails_holds_no_other_up, 0, VPA_COUNT(outages));
+    tcase_add_test(tc, namespaces_that_all_fail_have_their_share);
     tcase_add_test(tc, a_refusal_is_of_its_namespace);
+    tcase_add_loop_test(tc, a_policy_refuses_with_any_code, 0, VPA_COUNT(policies));
     tcase_add_test(tc, a_refused_vpa_waits_alone);
     tcase_add_loop_test(tc, a_pass_is_refused_so_often, 0, 2);
+    tcase_add_loop_test(tc, it_is_said_whether_it_may_be_written, 0, VPA_COUNT(results));
     tcase_add_test(tc, refused_vpas_that_went_are_forgotten);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

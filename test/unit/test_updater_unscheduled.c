@@ -1,6 +1,8 @@
 /* What becomes of trials of the updater (U24) whose replacements no node has taken. */
 #include "proof_fixture.h"
 
+#include "captured_log.h"
+
 #define WAITING(KIND, NAME, MORE, CONDITION)                                                       \
     "{\"metadata\":{\"name\":\"p-new\",\"namespace\":\"n\",\"uid\":\"new\",\"ownerReferences\":[{" \
     "\"apiVersion\":\"apps/v1\",\"kind\":\"" KIND "\",\"name\":\"" NAME "\",\"controller\":true}]" \
@@ -97,28 +99,122 @@ START_TEST(lost_leadership_ends_the_lists)
 }
 END_TEST
 
-/* A Job that is suspended, has its last pods, or waits before it tries again, makes no further one:
- * its parallelism is a limit, no number that it is to have. What waits for a node is seen. */
-START_TEST(a_job_need_not_replace_its_pods)
+/* So it is with a custom resource without a scale: nobody says how many pods it is to have. */
+START_TEST(pods_stay_where_nobody_says_how_many)
+{
+    server.selects = true;
+    server.owner_version = "x.io/v1";
+    server.owner_kind = "Clone";
+    server.replicas = 10;
+    server.scale_fails = true;
+    server.lost = true;
+    learn();
+    pass_for(40);
+    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_double_eq(paused("vpa"), 0);
+}
+END_TEST
+
+static void show_parallelism(int pods)
+{
+    vpa_auto_free char *job = vpa_xprintf(
+        "{\"metadata\":{\"name\":\"rs00\",\"namespace\":\"n\"},\"spec\":{\"parallelism\":%d}}",
+        pods);
+
+    show_object("batch/v1", "Job", job);
+    settle();
+}
+
+/* Ten pods of a Job go one after the other, if they may. */
+static void begin_job(void)
 {
     server.selects = true;
     server.owner_version = "batch/v1";
     server.owner_kind = "Job";
     server.lost = true;
-    server.unscheduled = _i ? WAITING("Job", "rs00", NEW, "PodScheduled") : NULL;
     learn();
-    show_object("batch/v1", "Job",
-                "{\"metadata\":{\"name\":\"rs00\",\"namespace\":\"n\"},\"spec\":{"
-                "\"parallelism\":10}}");
-    settle();
+    show_parallelism(10);
+}
+
+/* A Job that is suspended, has its last pods, or waits before it tries again, makes no further one:
+ * its parallelism is a limit, no number that it is to have. So nothing has failed. Where a quota
+ * refuses its pods, the others stay. What waits for a node is seen. */
+START_TEST(a_job_need_not_replace_its_pods)
+{
+    capture_log(0);
+    server.unscheduled = _i ? WAITING("Job", "rs00", NEW, "PodScheduled") : NULL;
+    begin_job();
     pass_for(9);
     ck_assert_double_eq(failed_proofs("NoReplacement"), 0);
     ck_assert_double_eq(failed_proofs("Unschedulable"), _i);
     ck_assert_double_eq(paused("vpa"), _i);
     if (_i)
-        ck_assert_uint_eq(server.call_count, 1);
-    else
-        ck_assert_uint_gt(server.call_count, 1);
+        return;
+    pass_for(31);
+    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_double_eq(paused("vpa"), 0);
+    ck_assert_uint_eq(logged("the others of its owner are left alone"), 1);
+    ck_assert_uint_ge(server.unscheduled_lists, 2);
+    ck_assert_uint_le(server.unscheduled_lists, 5); /* every ten minutes */
+}
+END_TEST
+
+/* The quota was raised, the Job is to have fewer pods, or it has none any more. */
+START_TEST(what_is_left_of_a_job_waits_so_long)
+{
+    size_t lists;
+
+    begin_job();
+    pass_for(20);
+    ck_assert_uint_eq(server.call_count, 1);
+    server.lost = false;
+    if (_i == 0) {
+        server.reborn = "2";
+        show_pod(0, 0);
+        settle();
+    } else if (_i == 1) {
+        show_parallelism(9);
+    } else {
+        for (int p = 1; p < 10; p++) {
+            vpa_auto_free char *name = vpa_xprintf("p00-%02d", p);
+
+            hide_object("v1", "Pod", "n", name);
+        }
+        settle();
+    }
+    pass_for(11);
+    lists = server.unscheduled_lists;
+    for (int p = 0; _i == 2 && p < 10; p++)
+        show_pod(0, p);
+    settle();
+    pass_for(2);
+    ck_assert_uint_gt(server.call_count, 1);
+    ck_assert_uint_eq(server.unscheduled_lists, lists);
+}
+END_TEST
+
+#define PAUSED "[{\"type\":\"EvictionsPaused\",\"status\":\"True\",\"reason\":\"NotPatched\"}]"
+#define OTHER                                                                                      \
+    "{\"metadata\":{\"name\":\"z00-00\",\"namespace\":\"n\",\"uid\":\"z\",\"creationTimestamp\":"  \
+    "\"2026-03-01T11:00:00Z\",\"labels\":{\"app\":\"a0\"},\"ownerReferences\":[{\"apiVersion\":"   \
+    "\"batch/v1\",\"kind\":\"Job\",\"name\":\"other\",\"controller\":true}]},\"spec\":{"           \
+    "\"nodeName\":\"node\",\"restartPolicy\":\"Always\",\"containers\":[{\"name\":\"c\","          \
+    "\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"Running\","           \
+    "\"startTime\":\"2026-03-01T11:00:00Z\",\"conditions\":[{\"type\":\"Ready\",\"status\":"       \
+    "\"True\",\"lastTransitionTime\":\"2026-03-01T11:00:00Z\"}]}}"
+
+/* Also where the one pod of an open breaker was the Job's: others are tried. */
+START_TEST(a_job_that_waits_holds_nobody_up)
+{
+    server.conditions = vpa_xstrdup(PAUSED);
+    server.config.min_replicas = 1;
+    begin_job();
+    show_object("v1", "Pod", OTHER);
+    settle();
+    pass_for(30);
+    ck_assert_uint_eq(server.call_count, 2);
+    ck_assert_str_eq(server.calls[0], "p00-00/eviction");
+    ck_assert_str_eq(server.calls[1], "z00-00/eviction");
 }
 END_TEST
 
@@ -134,6 +230,9 @@ int main(void)
     tcase_add_test(tc, a_namespace_is_asked_once_in_a_pass);
     tcase_add_test(tc, lost_leadership_ends_the_lists);
     tcase_add_loop_test(tc, a_job_need_not_replace_its_pods, 0, 2);
+    tcase_add_test(tc, pods_stay_where_nobody_says_how_many);
+    tcase_add_loop_test(tc, what_is_left_of_a_job_waits_so_long, 0, 3);
+    tcase_add_test(tc, a_job_that_waits_holds_nobody_up);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

@@ -336,18 +336,6 @@ static int answer_get(const struct vpa_memory_request *q, struct vpa_memory_repl
     return vpa_str_ends_with(q->path, "/scale") ? answer_scale(reply) : 0;
 }
 
-/* A real server's answer to a precondition that does not hold. */
-#define CONFLICT                                                                                   \
-    "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Conflict\",\"message\":\"the UID "   \
-    "in the precondition does not "                                                                \
-    "match\",\"details\":{\"name\":\"p\",\"kind\":\"Pod\"},\"code\":409}"
-
-/* And to a patch whose tests do not. */
-#define NOT_AS_TESTED                                                                              \
-    "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Invalid\",\"message\":\"the "        \
-    "server rejected our request due to an error in our "                                          \
-    "request\",\"details\":{},\"code\":422}"
-
 static int refuse_change(struct vpa_memory_reply *reply)
 {
     if (server.retry_after)
@@ -415,12 +403,15 @@ static int answer_dry_run(const struct vpa_memory_request *q, struct vpa_memory_
 
 static int answer_status_patch(const struct vpa_memory_request *q, struct vpa_memory_reply *reply)
 {
+    bool meant = !server.status_of || strstr(q->path, server.status_of);
+
     server.status_tries++;
-    vpa_memory_reply_delay(reply, server.status_delay);
+    vpa_memory_reply_delay(reply, meant ? server.status_delay : 0);
     if (server.status_denied)
         return status_answer(reply, 403, "Forbidden", "no");
-    if (server.status_code && (!server.status_of || strstr(q->path, server.status_of)))
-        return status_answer(reply, server.status_code, NULL, "not now");
+    if (server.status_code && meant)
+        return server.status_body ? json_answer(reply, server.status_code, server.status_body)
+                                  : status_answer(reply, server.status_code, NULL, "not now");
     if (server.status_patches + 1 == server.panic_at_status)
         show_panic();
     return 0;

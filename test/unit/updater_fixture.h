@@ -26,6 +26,18 @@
 #define CALLS_MAX 512
 #define START_SECONDS 1772366400 /* 2026-03-01T12:00:00Z */
 
+/* A real server's answer to a precondition that does not hold. */
+#define CONFLICT                                                                                   \
+    "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Conflict\",\"message\":\"the UID "   \
+    "in the precondition does not "                                                                \
+    "match\",\"details\":{\"name\":\"p\",\"kind\":\"Pod\"},\"code\":409}"
+
+/* And to a patch whose tests do not. */
+#define NOT_AS_TESTED                                                                              \
+    "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Invalid\",\"message\":\"the "        \
+    "server rejected our request due to an error in our "                                          \
+    "request\",\"details\":{},\"code\":422}"
+
 struct server {
     /* objects */
     int vpas, pods_per_vpa;
@@ -48,8 +60,9 @@ struct server {
     const char *uid_of_vpas; /* their numbers stand behind it */
     bool status_denied;
     int status_code;           /* of the answers to other patches of a status; 0: it is patched */
+    const char *status_body;   /* of them; NULL: a Status without details */
     const char *status_of;     /* the VPA whose patches it answers; NULL: all of them */
-    vpa_duration status_delay; /* of the answers to all patches of a status */
+    vpa_duration status_delay; /* of the same answers, be they patched */
     size_t status_tries;       /* patches of a status, whatever the answer */
     const char *dry_cpu;       /* of pods that are tried; NULL: as it was sent */
     bool no_right;             /* to create pods */

@@ -189,6 +189,9 @@ int vpa_kube_get_json(struct vpa_kube_client *client, const char *path, struct v
 /* Predicates of 4.4. */
 bool vpa_kube_is_already_exists(const struct vpa_kube_status *status);
 bool vpa_kube_is_expired(const struct vpa_kube_status *status); /* Expired, Gone or code 410 */
+/* The answer to a precondition that does not hold any more: a UID or version is another one, or a
+ * `test` failed. What was refused for its values, by the schema or a policy, has details. */
+bool vpa_kube_is_stale(const struct vpa_kube_result *result);
 bool vpa_kube_has_cause(const struct vpa_kube_status *status, const char *reason);
 /* Worth trying again at once by callers with three tries (2.2): InternalError, Timeout,
  * ServerTimeout, TooManyRequests, a suggested delay, network time-out, EOF, reset. */
