@@ -64,8 +64,9 @@ bool standby_is_in_step(struct standby *standby);
 /* These do not pump. The pass under way, which began then (monotonic), could read the usage or not;
  * to be told as soon as that is known: the pass may end as the leader's. */
 void standby_note_usage(struct standby *standby, int64_t begin, bool has_usage);
-/* Whether the stored checkpoints hold usage that this process has missed, and lack nothing: they
- * are to be loaded, and nothing is to be written over them before. */
+/* Whether the stored checkpoints hold usage that this process has missed, of all passes: they are
+ * to be loaded, and nothing is to be written over them before. One that lacks samples all the same,
+ * because its writes were refused, changes nothing where the model has counted as many. */
 bool standby_is_to_load(const struct standby *standby, bool leads);
 /* Or leads, and writes its own. */
 void standby_has_loaded(struct standby *standby);

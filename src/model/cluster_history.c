@@ -307,6 +307,8 @@ struct vpa_history_age vpa_autoscaler_history_age(const struct vpa_autoscaler *v
     struct vpa_history_age age = {
         .counted_until = VPA_TIME_UNSET,
         .loaded_from = initial ? initial->state->created : VPA_TIME_UNSET,
+        .loaded_first = initial ? initial->state->first_sample : VPA_TIME_UNSET,
+        .samples = initial ? initial->state->sample_count : 0,
     };
 
     for (size_t i = 0; i < named->member_count; i++) {
@@ -314,6 +316,8 @@ struct vpa_history_age vpa_autoscaler_history_age(const struct vpa_autoscaler *v
 
         if (m->state.last_sample > age.counted_until)
             age.counted_until = m->state.last_sample;
+        if (__builtin_add_overflow(age.samples, m->state.sample_count, &age.samples))
+            age.samples = INT64_MAX;
     }
     return age;
 }

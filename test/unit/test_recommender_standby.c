@@ -175,10 +175,11 @@ START_TEST(the_first_sample_of_a_new_vpa_counts_once)
 }
 END_TEST
 
-#define STORED                                                                                     \
+#define STORED(VPA)                                                                                \
     APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"                                    \
-          "\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"late-app\",\"namespace\":" \
-          "\"shop\"},\"spec\":{\"vpaObjectName\":\"late\",\"containerName\":\"app\"},\"status\":{" \
+          "\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"" VPA                      \
+          "-app\",\"namespace\":\"shop\"},\"spec\":{\"vpaObjectName\":\"" VPA                      \
+          "\",\"containerName\":\"app\"},\"status\":{"                                             \
           "\"lastUpdateTime\":\"%s\",\"version\":\"v3\",\"cpuHistogram\":{"                        \
           "\"referenceTimestamp\":\"2026-01-15T00:00:00Z\",\"bucketWeights\":{\"9\":10000},"       \
           "\"totalWeight\":8.6},\"memoryHistogram\":{\"referenceTimestamp\":null},"                \
@@ -196,7 +197,7 @@ START_TEST(the_first_sample_of_a_new_vpa_is_not_lost)
     recommender_free(VPA_STEAL(recommender)); /* killed */
     vpa_time_format(vpa_loop_now(loop), now);
     change(VPA("late", "2026-01-15T12:00:30Z"));
-    change(vpa_arena_printf(&arena, STORED, now, now));
+    change(vpa_arena_printf(&arena, STORED("late"), now, now));
     both_pass(1);
     second_stands_by = false;
     both_pass(2);
@@ -422,6 +423,41 @@ START_TEST(checkpoints_that_cannot_be_loaded_are_waited_for)
     both_pass(7);
     ck_assert_str_ne(lease_member("renewTime"), "");
     ck_assert_int_eq(samples_after_takeover(), 9);
+}
+END_TEST
+
+static bool refuse_patches(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (strcmp(q->method, "PATCH") != 0 || !strstr(q->path, "/verticalpodautoscalercheck"))
+        return watch_lease(q, r);
+    vpa_memory_reply_status(r, 403, "Forbidden", "a webhook says no");
+    return true;
+}
+
+/* The leader was refused its writes: what the standby has is newer than what is stored. */
+START_TEST(what_lacks_samples_is_not_loaded_again)
+{
+    char now[VPA_TIME_TEXT_MAX];
+
+    construct(NULL);
+    vpa_time_format(vpa_loop_now(loop), now);
+    change(vpa_arena_printf(&arena, STORED("web"), now, now));
+    recommender_free(recommender);
+    first_stands_by = false;
+    recommender = replica("first", &first_stands_by);
+    load(recommender);
+    start_second();
+    both_pass(0);
+    ck_assert_int_eq(samples_of("web-app"), 62 + 1);
+    hook = refuse_patches;
+    pass_without_usage(1);
+    hook = refuse_patches;
+    for (int i = 2; i < 5; i++)
+        both_pass(i);
+    hook = watch_lease;
+    ck_assert_str_ne(lease_member("renewTime"), "");
+    ck_assert_int_eq(samples_of("web-app"), 62 + 1);
+    ck_assert_int_eq(samples_after_takeover(), 62 + 1 + 3 + 1);
 }
 END_TEST
 
@@ -746,6 +782,7 @@ int main(void)
     tcase_add_test(tcase, a_standby_that_has_usage_again_loads_what_it_has_missed);
     tcase_add_test(tcase, usage_that_fails_again_begins_the_wait_anew);
     tcase_add_test(tcase, checkpoints_that_cannot_be_loaded_are_waited_for);
+    tcase_add_test(tcase, what_lacks_samples_is_not_loaded_again);
     tcase_add_test(tcase, what_is_counted_while_a_standby_loads_is_not_lost);
     tcase_add_test(tcase, a_standby_that_waits_to_load_leads_at_once);
     tcase_add_test(tcase, a_standby_waits_no_longer_than_checkpoints_are_written);
