@@ -484,7 +484,7 @@ int vpa_cluster_resume_intervals(struct vpa_cluster *c, const char *ns, const ch
 
         /* One that has an interval got it from the checkpoint of another VPA of the same pods. */
         if (owner)
-            vpa_container_resume(&owner->state, &owner->member->state, interval);
+            vpa_container_resume(&owner->state, &owner->member->state, interval, now);
         else
             vpa_aggregate_add_memory(initial->state, interval->end,
                                      vpa_amount_max(interval->usage, interval->oom));
