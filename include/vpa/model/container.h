@@ -49,7 +49,7 @@ bool vpa_container_open_peak(const struct vpa_container_state *c, vpa_time now, 
 /* Continues an interval that began in an earlier process; its peak enters the aggregate. Of the
  * interval that the container has already, the larger peak stays. A later one takes the place of
  * one that came from an earlier process too, and follows one of its own that is over by now. False,
- * and nothing changes, when the container is in another one of its own, or knows as large a peak. */
+ * and nothing changes, when it is in another one of its own, or knows as large a peak. */
 bool vpa_container_resume(struct vpa_container_state *c, struct vpa_aggregate *a,
                           const struct vpa_open_interval *interval, vpa_time now);
 
