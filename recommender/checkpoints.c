@@ -240,25 +240,47 @@ static bool is_fresh(const struct checkpoints *c, const struct vpa_autoscaler *v
     return vpa_table_find(&c->fresh, key) != NULL;
 }
 
+/* unset: it is not there. */
+static vpa_time time_in(const struct vpa_json *item, const char *member)
+{
+    const char *text = vpa_json_string(vpa_json_at(item, member));
+    vpa_time t;
+
+    return text && vpa_time_parse(text, &t, NULL) == 0 ? t : VPA_TIME_UNSET;
+}
+
 /* Samples that the standby counted in this pass are in it. */
 static bool holds_what_is_counted(const struct loading *l, const struct checkpoint_identity *id,
                                   const struct vpa_json *item, const struct vpa_autoscaler *v)
 {
-    const char *text = vpa_json_string(vpa_json_at(item, "status.lastSampleStart"));
-    vpa_time last;
+    vpa_time last = time_in(item, "status.lastSampleStart");
 
-    return is_fresh(l->checkpoints, v) && text && vpa_time_parse(text, &last, NULL) == 0 &&
+    return is_fresh(l->checkpoints, v) && !vpa_time_is_unset(last) &&
            last >= vpa_autoscaler_history_age(v, id->container).counted_until;
+}
+
+/* Of that history the last samples could not be stored: what was loaded of it before, and was
+ * counted since, are no fewer and newer. */
+static bool lacks_what_is_known(const struct loading *l, const struct checkpoint_identity *id,
+                                const struct vpa_json *item, const struct vpa_autoscaler *v)
+{
+    struct vpa_history_age known = vpa_autoscaler_history_age(v, id->container);
+    int64_t samples;
+
+    return !l->again && !vpa_time_is_unset(known.loaded_first) &&
+           time_in(item, "status.firstSampleStart") == known.loaded_first &&
+           time_in(item, "status.lastSampleStart") < known.counted_until &&
+           vpa_json_int64(vpa_json_at(item, "status.totalSamplesCount"), &samples) &&
+           samples <= known.samples;
 }
 
 /* Than another object of the same container. */
 static bool is_older(const struct checkpoint_identity *id, const struct vpa_json *item,
                      const struct vpa_autoscaler *v)
 {
-    const char *text = vpa_json_string(vpa_json_at(item, "status.lastUpdateTime"));
-    vpa_time stored;
+    vpa_time stored = time_in(item, "status.lastUpdateTime");
 
-    return text && vpa_time_parse(text, &stored, NULL) == 0 &&
+    return !vpa_time_is_unset(stored) &&
            stored < vpa_autoscaler_history_age(v, id->container).loaded_from;
 }
 
@@ -267,7 +289,8 @@ static bool is_to_be_loaded(struct loading *l, const struct checkpoint_identity 
 {
     if (l->again ? !holds_what_is_counted(l, id, item, v) : !vpa_autoscaler_awaits_history(v))
         return false;
-    return !is_older(id, item, v) && is_of_target(l, id, item, v);
+    return !is_older(id, item, v) && !lacks_what_is_known(l, id, item, v) &&
+           is_of_target(l, id, item, v);
 }
 
 /* item NULL: it cannot be read at all. */

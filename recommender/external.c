@@ -271,11 +271,12 @@ static struct turn *list_turns(const struct usage_options *o, size_t *count)
     return turns;
 }
 
-/* -1: nobody was answered. */
+/* -1: nobody was answered. 1: given up, so that somebody was not asked. */
 static int read_all(const struct usage_options *o, struct sample_list *list, struct vpa_error *err)
 {
     struct vpa_loop *loop = vpa_kube_client_loop(o->client);
     const char *failed = NULL;
+    bool gives_up = false;
     size_t count;
     vpa_auto_free struct turn *turns = list_turns(o, &count);
 
@@ -284,16 +285,17 @@ static int read_all(const struct usage_options *o, struct sample_list *list, str
 
         if (failed && strcmp(failed, ns) == 0)
             continue;
+        gives_up = list->lost > LOST_MAX;
+        if (gives_up)
+            break;
         failed = take_vpa(o, turns[i].v, list) ? NULL : ns;
         if (failed && vpa_loop_is_stopping(loop))
             break;
         if (failed)
             note_failing(o->memory, ns, vpa_loop_monotonic(loop));
-        if (failed && list->lost > LOST_MAX)
-            break;
     }
     if (list->failures.count == 0 || (list->answered > 0 && !vpa_loop_is_stopping(loop)))
-        return 0;
+        return gives_up;
     *err = list->failures.err;
     return -1;
 }
@@ -316,11 +318,11 @@ int usage_collect_external(const struct usage_options *options, vpa_time now, st
                                 "without usage in this pass"}};
     int result = read_all(options, &list, err);
 
-    for (size_t i = 0; result == 0 && i < list.count; i++)
+    for (size_t i = 0; result >= 0 && i < list.count; i++)
         usage_add(options, list.items[i], now);
-    if (result == 0)
+    if (result >= 0)
         report_unaskable(options->memory, list.unaskable);
-    if (result == 0)
+    if (result >= 0)
         failures_report(&list.failures);
     free(list.failures.first);
     free(list.items);

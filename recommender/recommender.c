@@ -83,7 +83,6 @@ struct recommender {
     bool loaded;      /* the history */
     bool passed;      /* a pass was made since */
     bool was_standby; /* in the last pass */
-    bool has_usage;   /* of the pass */
     struct usage_memory usage_memory;
     struct usage_options usage;
 };
@@ -177,7 +176,7 @@ struct recommender *recommender_new(const struct recommender_options *options)
     start_query(r);
     r->publisher = new_publisher(r);
     if (options->standby_lease)
-        r->standby = standby_new(options->standby_lease);
+        r->standby = standby_new(options->standby_lease, r->config->interval);
     r->checkpoints = checkpoints_new(&(struct checkpoints_options){.loop = r->loop,
                                                                    .reader = options->client,
                                                                    .writer = options->writer,
@@ -396,18 +395,30 @@ static bool controller_exists(void *ctx, const struct vpa_autoscaler *v)
     return target_has_controller(feeder_owners(r->feeder), vpa_autoscaler_object(v));
 }
 
+static bool is_to_load_again(const struct recommender *r)
+{
+    return r->standby && !recommender_uses_prometheus(r->config) &&
+           standby_is_to_load(r->standby, !is_standby(r));
+}
+
 /* After the pods: those with an open interval go on with it. */
 static void load_new_histories(struct recommender *r)
 {
     if (recommender_uses_prometheus(r->config))
         return;
-    bool again = r->standby && standby_is_to_load(r->standby, !is_standby(r));
+    bool again = is_to_load_again(r);
     if (again)
         checkpoints_expect_all(r->checkpoints);
     if (checkpoints_load_new(r->checkpoints) && again) {
         standby_has_loaded(r->standby);
         VPA_INFO("Loaded all checkpoints again, because this replica had missed usage");
     }
+}
+
+/* What is stored is worth more than the model while that has to be loaded again. */
+static bool may_write_checkpoints(const struct recommender *r)
+{
+    return !is_standby(r) && !is_to_load_again(r);
 }
 
 static bool has_standby_in_step(struct recommender *r)
@@ -436,11 +447,21 @@ static vpa_time time_of_estimates(struct recommender *r)
     return now > vpa_loop_now(r->loop) ? now : time_of_age(r);
 }
 
+/* A server that hangs holds up a standby for minutes, in which it may get the Lease. */
+static void collect_usage(struct recommender *r, int64_t begin)
+{
+    bool stood_by = is_standby(r);
+    bool has_usage = usage_collect(&r->usage, time_of_samples(r));
+
+    if (stood_by && r->standby)
+        standby_note_usage(r->standby, begin, has_usage);
+}
+
 static void maintain_checkpoints(struct recommender *r)
 {
     if (recommender_uses_prometheus(r->config))
         return;
-    if (is_standby(r)) {
+    if (!may_write_checkpoints(r)) {
         checkpoints_collect_garbage(r->checkpoints, time_of_age(r), true);
         return;
     }
@@ -448,6 +469,8 @@ static void maintain_checkpoints(struct recommender *r)
         checkpoints_look_again(r->checkpoints);
         checkpoints_collect_garbage(r->checkpoints, time_of_age(r), true);
     }
+    if (r->standby) /* what is stored from now on is its own */
+        standby_has_loaded(r->standby);
     bool by_turns = has_standby_in_step(r);
     checkpoints_write(r->checkpoints,
                       vpa_time_add(vpa_loop_now(r->loop), r->config->checkpoints_timeout),
@@ -484,10 +507,12 @@ static void run_steps(struct recommender *r)
     load_new_histories(r);
     lap(&watch, "LoadPods");
     measures_begin_pass(r->measures, r->cluster);
-    r->has_usage = usage_collect(&r->usage, time_of_samples(r));
+    collect_usage(r, begin);
     feeder_record_ooms(r->feeder, time_of_samples(r));
     if (is_standby(r))
         checkpoints_load_again(r->checkpoints);
+    else if (is_to_load_again(r))
+        load_new_histories(r);
     refill_pass(r->refill);
     metrics_aggregates(vpa_cluster_aggregate_count(r->cluster));
     lap(&watch, "LoadMetrics");
@@ -509,9 +534,9 @@ static void run_steps(struct recommender *r)
 static void finish_pass(struct recommender *r)
 {
     r->passed = true;
-    r->was_standby = is_standby(r);
-    if (r->was_standby && r->standby && !recommender_uses_prometheus(r->config))
-        standby_end_pass(r->standby, r->has_usage);
+    r->was_standby = !may_write_checkpoints(r);
+    if (is_standby(r) && r->standby && !recommender_uses_prometheus(r->config))
+        standby_end_pass(r->standby);
 }
 
 void recommender_pass(struct recommender *r)
@@ -529,7 +554,7 @@ void recommender_pass(struct recommender *r)
 
 void recommender_flush(struct recommender *r, vpa_duration timeout)
 {
-    if (!r->loaded || is_standby(r) || recommender_uses_prometheus(r->config))
+    if (!r->loaded || !may_write_checkpoints(r) || recommender_uses_prometheus(r->config))
         return;
     vpa_loop_resume(r->loop);
     feeder_begin_pass(r->feeder);

@@ -10,6 +10,7 @@
 #define LEASES "coordination.k8s.io/v1"
 #define LEASE_MAX ((size_t)1 << 20)
 #define LEASE_TIMEOUT (10 * VPA_SECOND)
+#define NEVER INT64_MIN
 
 struct standby {
     struct vpa_kube_client *client;
@@ -23,11 +24,15 @@ struct standby {
     unsigned denied;  /* it may not be used: calls until that is asked again */
     bool told;        /* and that was said */
     bool in_step;     /* leader: as last told */
-    unsigned behind;  /* passes from the first one without usage on; 0: it knows all */
-    unsigned claimed; /* of those, passes from the claim on: there is usage again */
+    vpa_duration interval;
+    /* Both monotonic, NEVER: not at all. Not counted in passes: one that hangs is several of the
+     * leader's. */
+    int64_t missed;  /* when the first pass without usage began */
+    int64_t claimed; /* since then: there is usage again */
+    bool has_usage;  /* of the last pass */
 };
 
-struct standby *standby_new(const struct standby_options *options)
+struct standby *standby_new(const struct standby_options *options, vpa_duration interval)
 {
     struct standby *s = vpa_xcalloc(1, sizeof(*s));
 
@@ -40,6 +45,9 @@ struct standby *standby_new(const struct standby_options *options)
     s->identity = vpa_xstrdup(options->identity);
     s->renewed = VPA_TIME_UNSET;
     s->silence = STANDBY_SILENCE;
+    s->interval = interval;
+    s->has_usage = true;
+    standby_has_loaded(s);
     return s;
 }
 
@@ -220,31 +228,49 @@ static void renew(struct standby *s)
     take(s, found, &lease, vpa_loop_now(vpa_kube_client_loop(s->client)), true);
 }
 
-void standby_end_pass(struct standby *s, bool has_usage)
+static int64_t monotonic(const struct standby *s)
 {
-    if (has_usage && s->behind == 0) {
-        renew(s);
-        return;
-    }
-    if (s->behind++ == 0)
-        VPA_WARN("A standby without usage is not in step: the leader writes changed checkpoints in "
-                 "every pass until this one has usage and has loaded them",
-                 VPA_KV("namespace", s->ns), VPA_KV("lease", s->name));
-    if (!has_usage)
-        s->claimed = 0;
-    else if (s->claimed++ == 0)
-        (void)claim(s);
+    return vpa_loop_monotonic(vpa_kube_client_loop(s->client));
 }
 
+void standby_end_pass(struct standby *s)
+{
+    if (s->missed == NEVER) {
+        renew(s);
+    } else if (s->has_usage && s->claimed == NEVER) {
+        (void)claim(s);
+        s->claimed = monotonic(s);
+    }
+}
+
+void standby_note_usage(struct standby *s, int64_t begin, bool has_usage)
+{
+    s->has_usage = has_usage;
+    if (has_usage)
+        return;
+    s->claimed = NEVER;
+    if (s->missed != NEVER)
+        return;
+    s->missed = begin;
+    VPA_WARN("A standby without usage is not in step: the leader writes changed checkpoints in "
+             "every pass until this one has usage and has loaded them",
+             VPA_KV("namespace", s->ns), VPA_KV("lease", s->name));
+}
+
+/* A pass of the leader has been stored when half an interval is over; its first one after the claim
+ * begins an interval later at most. */
 bool standby_is_to_load(const struct standby *s, bool leads)
 {
-    return leads ? s->behind > STANDBY_SILENCE : s->claimed >= STANDBY_SILENCE;
+    int64_t since = leads ? s->missed : s->claimed;
+    vpa_duration wait = (leads ? STANDBY_SILENCE : 1) * s->interval + s->interval / 2;
+
+    return since != NEVER && monotonic(s) - since > wait;
 }
 
 void standby_has_loaded(struct standby *s)
 {
-    s->behind = 0;
-    s->claimed = 0;
+    s->missed = NEVER;
+    s->claimed = NEVER;
 }
 
 /* ---- the leader's side ---- */

@@ -47,7 +47,8 @@ struct standby_options {            /* texts are copied */
     struct vpa_elector *elector;
 };
 struct standby;
-struct standby *standby_new(const struct standby_options *options);
+/* interval: between two passes. */
+struct standby *standby_new(const struct standby_options *options, vpa_duration interval);
 void standby_free(struct standby *standby); /* NULL is ignored */
 
 /* These pump the loop. What fails is logged. */
@@ -55,14 +56,19 @@ void standby_free(struct standby *standby); /* NULL is ignored */
 /* True: another standby may have been in step, so that the stored checkpoints may lack what the
  * leader has learned since; they are whole when it has made one more pass. */
 bool standby_claim(struct standby *standby);
-/* A standby's; has_usage: the pass has read it. */
-void standby_end_pass(struct standby *standby, bool has_usage);
+/* A standby's, after each pass. */
+void standby_end_pass(struct standby *standby);
 /* Once per pass. */
 bool standby_is_in_step(struct standby *standby);
 
-/* These do not pump. Whether the stored checkpoints hold usage that this process has missed, and
- * lack nothing: they are to be loaded before the samples of this pass. */
+/* These do not pump. The pass under way, which began then (monotonic), could read the usage or not;
+ * to be told as soon as that is known: the pass may end as the leader's. */
+void standby_note_usage(struct standby *standby, int64_t begin, bool has_usage);
+/* Whether the stored checkpoints hold usage that this process has missed, of all passes: they are
+ * to be loaded, and nothing is to be written over them before. One that lacks samples all the same,
+ * because its writes were refused, changes nothing where the model has counted as many. */
 bool standby_is_to_load(const struct standby *standby, bool leads);
+/* Or leads, and writes its own. */
 void standby_has_loaded(struct standby *standby);
 
 #endif

@@ -8,7 +8,7 @@
 #include "usage_sample.h"
 
 /* Reads the usage once, pumping the loop, and adds the samples. False: it could not be read, which
- * is logged and counted. */
+ * is logged and counted, or the reading was given up, so that somebody's is missing. */
 bool usage_collect(const struct usage_options *options, vpa_time now);
 
 #endif

@@ -344,7 +344,7 @@ static int resume(struct state *s, const struct prepared *p, const struct vpa_js
     if (vpa_stored_time(stored, "end", &interval.end, err) < 0 ||
         vpa_aggregate_check_interval(&p->aggregation, &interval, now, err) < 0)
         return -1;
-    vpa_container_resume(&get_replica(s, (uint64_t)id)->state, &s->aggregate, &interval);
+    vpa_container_resume(&get_replica(s, (uint64_t)id)->state, &s->aggregate, &interval, now);
     return 0;
 }
 

@@ -307,6 +307,8 @@ struct vpa_history_age vpa_autoscaler_history_age(const struct vpa_autoscaler *v
     struct vpa_history_age age = {
         .counted_until = VPA_TIME_UNSET,
         .loaded_from = initial ? initial->state->created : VPA_TIME_UNSET,
+        .loaded_first = initial ? initial->state->first_sample : VPA_TIME_UNSET,
+        .samples = initial ? initial->state->sample_count : 0,
     };
 
     for (size_t i = 0; i < named->member_count; i++) {
@@ -314,6 +316,8 @@ struct vpa_history_age vpa_autoscaler_history_age(const struct vpa_autoscaler *v
 
         if (m->state.last_sample > age.counted_until)
             age.counted_until = m->state.last_sample;
+        if (__builtin_add_overflow(age.samples, m->state.sample_count, &age.samples))
+            age.samples = INT64_MAX;
     }
     return age;
 }
@@ -480,7 +484,7 @@ int vpa_cluster_resume_intervals(struct vpa_cluster *c, const char *ns, const ch
 
         /* One that has an interval got it from the checkpoint of another VPA of the same pods. */
         if (owner)
-            vpa_container_resume(&owner->state, &owner->member->state, interval);
+            vpa_container_resume(&owner->state, &owner->member->state, interval, now);
         else
             vpa_aggregate_add_memory(initial->state, interval->end,
                                      vpa_amount_max(interval->usage, interval->oom));

@@ -170,7 +170,7 @@ bool vpa_container_open_peak(const struct vpa_container_state *c, vpa_time now, 
 }
 
 bool vpa_container_resume(struct vpa_container_state *c, struct vpa_aggregate *a,
-                          const struct vpa_open_interval *interval)
+                          const struct vpa_open_interval *interval, vpa_time now)
 {
     vpa_time end = vpa_container_time(c, VPA_WINDOW_END);
     vpa_amount known = vpa_amount_max(c->memory_peak, c->oom_peak);
@@ -180,11 +180,15 @@ bool vpa_container_resume(struct vpa_container_state *c, struct vpa_aggregate *a
         /* All that it has came from an older text: the history that was read with this one has the
          * old peak. */
         bool goes_on = vpa_time_is_unset(vpa_container_time(c, VPA_LAST_MEMORY));
-        bool is_later = goes_on && interval->end > end;
+        bool is_later = interval->end > end;
+        /* Its own interval is over, so the history keeps that peak beside the stored one. */
+        bool follows = is_later && !goes_on && now >= end;
+        bool replaces = is_later ? goes_on : end == interval->end && stored > known;
 
-        if (!is_later && (end != interval->end || stored <= known))
+        if (!follows && !replaces)
             return false;
-        vpa_aggregate_subtract_memory(a, end, known);
+        if (replaces)
+            vpa_aggregate_subtract_memory(a, end, known);
     }
     set_time(c, VPA_WINDOW_END, interval->end);
     c->memory_peak = interval->usage;

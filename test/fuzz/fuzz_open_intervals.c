@@ -24,7 +24,7 @@ static void resume(struct vpa_arena *arena, struct vpa_open_intervals *open)
         if (vpa_aggregate_check_interval(&global, &open->items[i], now, &err) < 0)
             continue;
         vpa_container_state_init(&state);
-        FUZZ_CHECK(vpa_container_resume(&state, &a, &open->items[i]));
+        FUZZ_CHECK(vpa_container_resume(&state, &a, &open->items[i], now));
         vpa_container_add_memory(&state, &a, now, 1 << 30, NULL);
         taken[count++] = open->items[i];
     }

@@ -233,7 +233,7 @@ START_TEST(a_resumed_interval_has_the_larger_peak)
         vpa_amount peak = vpa_amount_max(steps[i].usage, steps[i].oom);
         struct vpa_aggregate once;
 
-        ck_assert_int_eq(vpa_container_resume(&c, &a, &steps[i].interval), steps[i].changes);
+        ck_assert_int_eq(vpa_container_resume(&c, &a, &steps[i].interval, t), steps[i].changes);
         open_until = steps[i].changes ? steps[i].interval.end : open_until;
         ck_assert(vpa_container_time(&c, VPA_WINDOW_END) == open_until);
         ck_assert_int_eq(c.memory_peak, steps[i].usage);
@@ -255,9 +255,31 @@ START_TEST(an_interval_of_its_own_stays)
     ck_assert(use(t, 100 << 20));
     vpa_time end = vpa_container_time(&c, VPA_WINDOW_END);
     ck_assert(end < later.end);
-    ck_assert(!vpa_container_resume(&c, &a, &later));
+    ck_assert(!vpa_container_resume(&c, &a, &later, t));
     ck_assert(vpa_container_time(&c, VPA_WINDOW_END) == end);
     ck_assert_int_eq(c.memory_peak, 100 << 20);
+}
+END_TEST
+
+/* It had no samples while another process began the next interval: both peaks count. */
+START_TEST(an_interval_that_is_over_is_followed_by_a_later_one)
+{
+    struct vpa_aggregate both;
+
+    ck_assert(use(t, 100 << 20));
+    vpa_time end = vpa_container_time(&c, VPA_WINDOW_END);
+    const struct vpa_open_interval later = {.end = end + VPA_HOUR * 24, .usage = 900 << 20};
+
+    ck_assert(!vpa_container_resume(&c, &a, &later, end - 1));
+    ck_assert(vpa_container_resume(&c, &a, &later, end));
+    ck_assert(vpa_container_time(&c, VPA_WINDOW_END) == later.end);
+    ck_assert_int_eq(c.memory_peak, 900 << 20);
+    vpa_aggregate_init(&both, &global, t);
+    vpa_aggregate_add_memory(&both, end, 100 << 20);
+    vpa_aggregate_add_memory(&both, later.end, 900 << 20);
+    for (uint32_t b = 0; b < 200; b++)
+        ck_assert_double_eq(weight(b), vpa_histogram_weight(&both.memory.h, b));
+    vpa_aggregate_release(&both);
 }
 END_TEST
 
@@ -302,6 +324,7 @@ int main(void)
     tcase_add_test(tc, open_peak_is_that_of_usage_or_oom);
     tcase_add_test(tc, a_resumed_interval_has_the_larger_peak);
     tcase_add_test(tc, an_interval_of_its_own_stays);
+    tcase_add_test(tc, an_interval_that_is_over_is_followed_by_a_later_one);
     tcase_add_test(tc, observer_hears_of_scaled_containers);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

@@ -8,6 +8,7 @@
 #include "client_fixture.h"
 #include "model_fixture.h"
 #include "../../recommender/external.h"
+#include "../../recommender/usage.h"
 
 #include "vpa/base/str.h"
 
@@ -259,6 +260,27 @@ START_TEST(half_a_pod_is_none)
 }
 END_TEST
 
+/* The reading was given up: whoever was not asked may have usage. One namespace that fails is no
+ * reason to say so. */
+START_TEST(a_reading_that_was_given_up_is_none)
+{
+    static const char *const slow[] = {"slow-1", "slow-2", "slow-3", "slow-4"};
+    bool given_up = _i == 1;
+
+    for (size_t i = 0; i < (given_up ? VPA_COUNT(slow) : 1); i++)
+        put_elsewhere(slow[i], "p1");
+    put_elsewhere("zoo", "p1");
+    server.zoo = true;
+    server.frozen = true;
+    if (given_up)
+        ck_assert_str_eq(asked(), "123"); /* from now on zoo comes first */
+    server.queries = 0;
+    ck_assert_int_eq(usage_collect(&options, vpa_loop_now(loop)), !given_up);
+    ck_assert_int_eq(heard.count, 2); /* what was read counts all the same */
+    server.frozen = false;
+}
+END_TEST
+
 /* A pod that no selector can name goes without usage, the others have theirs. */
 START_TEST(an_unusable_name_is_one_pod)
 {
@@ -350,6 +372,7 @@ int main(void)
     tcase_add_test(c, a_failure_ends_the_reading_of_a_namespace);
     tcase_add_loop_test(c, a_refused_selector_is_one_namespace, 0, 2);
     tcase_add_test(c, frozen_namespaces_are_asked_last);
+    tcase_add_loop_test(c, a_reading_that_was_given_up_is_none, 0, 2);
     tcase_add_test(c, half_a_pod_is_none);
     tcase_add_test(c, an_unusable_name_is_one_pod);
     tcase_add_test(c, a_selector_that_is_too_long_is_one_vpa);

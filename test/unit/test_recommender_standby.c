@@ -175,10 +175,11 @@ START_TEST(the_first_sample_of_a_new_vpa_counts_once)
 }
 END_TEST
 
-#define STORED                                                                                     \
+#define STORED(VPA)                                                                                \
     APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"                                    \
-          "\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"late-app\",\"namespace\":" \
-          "\"shop\"},\"spec\":{\"vpaObjectName\":\"late\",\"containerName\":\"app\"},\"status\":{" \
+          "\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"" VPA                      \
+          "-app\",\"namespace\":\"shop\"},\"spec\":{\"vpaObjectName\":\"" VPA                      \
+          "\",\"containerName\":\"app\"},\"status\":{"                                             \
           "\"lastUpdateTime\":\"%s\",\"version\":\"v3\",\"cpuHistogram\":{"                        \
           "\"referenceTimestamp\":\"2026-01-15T00:00:00Z\",\"bucketWeights\":{\"9\":10000},"       \
           "\"totalWeight\":8.6},\"memoryHistogram\":{\"referenceTimestamp\":null},"                \
@@ -196,7 +197,7 @@ START_TEST(the_first_sample_of_a_new_vpa_is_not_lost)
     recommender_free(VPA_STEAL(recommender)); /* killed */
     vpa_time_format(vpa_loop_now(loop), now);
     change(VPA("late", "2026-01-15T12:00:30Z"));
-    change(vpa_arena_printf(&arena, STORED, now, now));
+    change(vpa_arena_printf(&arena, STORED("late"), now, now));
     both_pass(1);
     second_stands_by = false;
     both_pass(2);
@@ -265,6 +266,19 @@ START_TEST(a_standby_without_usage_is_not_in_step)
 }
 END_TEST
 
+static int lists_of_checkpoints;
+
+static bool is_list_of_checkpoints(const struct vpa_memory_request *q)
+{
+    return strcmp(q->method, "GET") == 0 && strstr(q->path, "/verticalpodautoscalercheck");
+}
+
+static bool count_lists(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    lists_of_checkpoints += is_list_of_checkpoints(q);
+    return watch_lease(q, r);
+}
+
 /* The leader stores by turns for as long as it takes the standby for one in step: what the standby
  * knows then is newer than what is stored, but for the samples of these passes. */
 static const struct {
@@ -275,6 +289,90 @@ START_TEST(what_was_stored_by_turns_is_not_loaded_again)
 {
     miss_usage(short_outages[_i].missed, 0);
     ck_assert_int_eq(samples_after_takeover(), short_outages[_i].counted);
+    hook = count_lists;
+    lists_of_checkpoints = 0;
+    for (int i = 1; i <= 5; i++)
+        both_pass(5 + i);
+    ck_assert_int_eq(samples_of("web-app"), short_outages[_i].counted + 5);
+    ck_assert_int_eq(lists_of_checkpoints, 0); /* what it has stored itself neither */
+}
+END_TEST
+
+static bool end_leader(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (strstr(q->path, "/apis/metrics.k8s.io/"))
+        second_stands_by = false;
+    return refuse_usage(q, r);
+}
+
+/* The pass began as a standby's and waits for the server: it writes nothing that is poorer. */
+START_TEST(a_standby_that_leads_in_the_middle_of_a_pass_loads_first)
+{
+    miss_usage(5, 0);
+    recommender_free(VPA_STEAL(recommender));
+    hook = end_leader;
+    recommender_pass(second);
+    hook = watch_lease;
+    ck_assert(!second_stands_by);
+    both_pass(8);
+    ck_assert_int_eq(samples_of("web-app"), 9);
+}
+END_TEST
+
+/* It leads, and is ended before it has made a pass. */
+START_TEST(a_standby_that_is_ended_keeps_what_the_leader_has_stored)
+{
+    miss_usage(5, 0);
+    recommender_free(VPA_STEAL(recommender));
+    second_stands_by = false;
+    recommender_flush(second, VPA_SECOND);
+    ck_assert_int_eq(samples_of("web-app"), 8);
+}
+END_TEST
+
+static struct vpa_timer *leader_tick;
+static bool leader_passes;
+
+static void lead(void *ctx)
+{
+    (void)ctx;
+    fake_cluster_set_step(server, json(usage_of(1)));
+    fake_cluster_begin_record(server);
+    recommender_pass(recommender);
+}
+
+static bool hang(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (leader_passes || !refuse_usage(q, r))
+        return watch_lease(q, r);
+    if (strstr(q->path, "/apis/metrics.k8s.io/"))
+        vpa_memory_reply_delay(r, 2 * VPA_MINUTE - VPA_SECOND);
+    return true;
+}
+
+static void lead_each_minute(void *ctx)
+{
+    leader_passes = true;
+    lead(ctx);
+    leader_passes = false;
+    vpa_timer_start(leader_tick, VPA_MINUTE);
+}
+
+/* Two passes of the standby that hang are five of the leader's. */
+START_TEST(passes_that_hang_are_as_long_as_they_take)
+{
+    miss_usage(0, 0);
+    leader_tick = vpa_timer_new(loop, lead_each_minute, NULL);
+    vpa_timer_start(leader_tick, VPA_MINUTE);
+    vpa_loop_pump(loop, VPA_MINUTE);
+    hook = hang;
+    for (int i = 0; i < 2; i++) {
+        recommender_pass(second);
+        vpa_loop_pump(loop, VPA_SECOND);
+    }
+    hook = watch_lease;
+    vpa_timer_free(leader_tick);
+    ck_assert_int_eq(samples_after_takeover(), 3 + 5 + 1);
 }
 END_TEST
 
@@ -308,8 +406,7 @@ static bool lists_broken;
 
 static bool refuse_lists(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
-    if (!lists_broken || strcmp(q->method, "GET") != 0 ||
-        !strstr(q->path, "/verticalpodautoscalercheck"))
+    if (!lists_broken || !is_list_of_checkpoints(q))
         return watch_lease(q, r);
     vpa_memory_reply_status(r, 400, "BadRequest", "not now");
     return true;
@@ -329,17 +426,49 @@ START_TEST(checkpoints_that_cannot_be_loaded_are_waited_for)
 }
 END_TEST
 
+static bool refuse_patches(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (strcmp(q->method, "PATCH") != 0 || !strstr(q->path, "/verticalpodautoscalercheck"))
+        return watch_lease(q, r);
+    vpa_memory_reply_status(r, 403, "Forbidden", "a webhook says no");
+    return true;
+}
+
+/* The leader was refused its writes: what the standby has is newer than what is stored. */
+START_TEST(what_lacks_samples_is_not_loaded_again)
+{
+    char now[VPA_TIME_TEXT_MAX];
+
+    construct(NULL);
+    vpa_time_format(vpa_loop_now(loop), now);
+    change(vpa_arena_printf(&arena, STORED("web"), now, now));
+    recommender_free(recommender);
+    first_stands_by = false;
+    recommender = replica("first", &first_stands_by);
+    load(recommender);
+    start_second();
+    both_pass(0);
+    ck_assert_int_eq(samples_of("web-app"), 62 + 1);
+    hook = refuse_patches;
+    pass_without_usage(1);
+    hook = refuse_patches;
+    for (int i = 2; i < 5; i++)
+        both_pass(i);
+    hook = watch_lease;
+    ck_assert_str_ne(lease_member("renewTime"), "");
+    ck_assert_int_eq(samples_of("web-app"), 62 + 1);
+    ck_assert_int_eq(samples_after_takeover(), 62 + 1 + 3 + 1);
+}
+END_TEST
+
 /* ---- a pass of the leader while the standby loads ---- */
 
-static struct vpa_timer *leader_tick;
-static int lists_of_checkpoints, late_lists;
+static int late_lists;
 static vpa_time listed[4]; /* when they were asked for */
 
 static bool answer_list_late(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
-    bool is_list = strcmp(q->method, "GET") == 0 &&
-                   strstr(q->path, "/verticalpodautoscalercheck") &&
-                   !strstr(q->path, "/namespaces/");
+    bool is_list = is_list_of_checkpoints(q) && !strstr(q->path, "/namespaces/");
 
     if (is_list) {
         listed[lists_of_checkpoints] = vpa_loop_now(loop);
@@ -347,14 +476,6 @@ static bool answer_list_late(const struct vpa_memory_request *q, struct vpa_memo
             vpa_memory_reply_delay(r, VPA_MINUTE);
     }
     return watch_lease(q, r);
-}
-
-static void lead(void *ctx)
-{
-    (void)ctx;
-    fake_cluster_set_step(server, json(usage_of(1)));
-    fake_cluster_begin_record(server);
-    recommender_pass(recommender);
 }
 
 /* The leader is killed after its second sample; the third one is the standby's own. */
@@ -655,9 +776,13 @@ int main(void)
     tcase_add_test(tcase, a_standby_without_usage_is_not_in_step);
     tcase_add_loop_test(tcase, what_was_stored_by_turns_is_not_loaded_again, 0,
                         (int)VPA_COUNT(short_outages));
+    tcase_add_test(tcase, a_standby_that_leads_in_the_middle_of_a_pass_loads_first);
+    tcase_add_test(tcase, a_standby_that_is_ended_keeps_what_the_leader_has_stored);
+    tcase_add_test(tcase, passes_that_hang_are_as_long_as_they_take);
     tcase_add_test(tcase, a_standby_that_has_usage_again_loads_what_it_has_missed);
     tcase_add_test(tcase, usage_that_fails_again_begins_the_wait_anew);
     tcase_add_test(tcase, checkpoints_that_cannot_be_loaded_are_waited_for);
+    tcase_add_test(tcase, what_lacks_samples_is_not_loaded_again);
     tcase_add_test(tcase, what_is_counted_while_a_standby_loads_is_not_lost);
     tcase_add_test(tcase, a_standby_that_waits_to_load_leads_at_once);
     tcase_add_test(tcase, a_standby_waits_no_longer_than_checkpoints_are_written);

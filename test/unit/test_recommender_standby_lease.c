@@ -13,8 +13,10 @@ static void setup_alone(void)
 {
     setup_lease();
     construct(NULL);
-    standby = standby_new(&(struct standby_options){
-        .client = client, .ns = "kube-system", .leader = "l", .identity = "me"});
+    standby = standby_new(
+        &(struct standby_options){
+            .client = client, .ns = "kube-system", .leader = "l", .identity = "me"},
+        VPA_MINUTE);
 }
 
 static void teardown_alone(void)
@@ -62,7 +64,8 @@ START_TEST(who_claims_yields_to_a_standby_in_step)
                                                               .ns = "kube-system",
                                                               .leader = "l",
                                                               .identity = "me",
-                                                              .elector = elector});
+                                                              .elector = elector},
+                                    VPA_MINUTE);
 
     ck_assert(vpa_elector_yields(elector)); /* as long as that is not known */
     store(row->lease);
@@ -89,7 +92,7 @@ START_TEST(a_renewal_keeps_the_time_of_the_claim)
     store(LEASE_OF("me", ACQUIRED));
     if (gone)
         store("");
-    standby_end_pass(standby, true);
+    standby_end_pass(standby);
     expect_write(gone);
     ck_assert_str_eq(lease_member("holderIdentity"), "me");
     ck_assert_str_eq(lease_member("acquireTime"), gone ? NOW : "2026-01-15T11:00:00.000000Z");
@@ -103,14 +106,14 @@ START_TEST(who_was_displaced_waits_for_the_newer_one)
     for (unsigned i = 0; i < STANDBY_PATIENCE + 2; i++) {
         store(vpa_arena_printf(
             &arena, LEASE_OF("other", ",\"renewTime\":\"2026-01-15T11:%02u:00.000000Z\""), i));
-        standby_end_pass(standby, true);
+        standby_end_pass(standby);
     }
     ck_assert_uint_eq(lease_requests, STANDBY_PATIENCE + 2);
     store(LEASE_OF("other", ACQUIRED)); /* a third one, which never gets further */
     for (unsigned i = 1; i < STANDBY_PATIENCE; i++)
-        standby_end_pass(standby, true);
+        standby_end_pass(standby);
     ck_assert_uint_eq(lease_writes, 0);
-    standby_end_pass(standby, true);
+    standby_end_pass(standby);
     ck_assert_str_eq(lease_member("holderIdentity"), "me");
     ck_assert_str_eq(lease_member("renewTime"), NOW);
 }
@@ -119,16 +122,18 @@ END_TEST
 /* Of two that start at once the one that leads may have claimed last. */
 START_TEST(who_leads_gives_the_lease_to_the_standby)
 {
-    struct standby *leader = standby_new(&(struct standby_options){
-        .client = client, .ns = "kube-system", .leader = "l", .identity = "leader"});
+    struct standby *leader = standby_new(
+        &(struct standby_options){
+            .client = client, .ns = "kube-system", .leader = "l", .identity = "leader"},
+        VPA_MINUTE);
 
     ck_assert(!standby_claim(standby));
     ck_assert(!standby_claim(leader));
-    standby_end_pass(standby, true);
+    standby_end_pass(standby);
     ck_assert_str_eq(lease_member("holderIdentity"), "leader");
     ck_assert(!standby_is_in_step(leader));
     ck_assert_str_eq(lease_member("holderIdentity"), "");
-    standby_end_pass(standby, true);
+    standby_end_pass(standby);
     ck_assert_str_eq(lease_member("holderIdentity"), "me");
     ck_assert(!standby_is_in_step(leader));
     ck_assert_uint_eq(lease_writes, 4); /* two claims, given up, taken */
@@ -145,13 +150,13 @@ START_TEST(a_refusal_lasts_longer_than_an_error)
     store(LEASE_OF("me", ACQUIRED));
     lease_denied = denied;
     lease_broken = !denied;
-    standby_end_pass(standby, true);
+    standby_end_pass(standby);
     lease_denied = lease_broken = false;
     for (unsigned i = 0; denied && i < STANDBY_PATIENCE; i++)
-        standby_end_pass(standby, true);
+        standby_end_pass(standby);
     ck_assert_uint_eq(lease_requests, 1);
     ck_assert_uint_eq(lease_writes, 0);
-    standby_end_pass(standby, true);
+    standby_end_pass(standby);
     ck_assert_uint_eq(lease_writes, 1);
     ck_assert_str_eq(lease_member("renewTime"), NOW);
 }

@@ -111,9 +111,11 @@ bool vpa_autoscaler_has_pod_with(const struct vpa_autoscaler *v, const char *con
 bool vpa_autoscaler_has_outlived(const struct vpa_autoscaler *v, const char *container,
                                  vpa_time last_sample, vpa_time now);
 /* Of that container: the newest CPU sample that this process has counted for the VPA itself, not
- * what was loaded; when the loaded history was stored. Unset: there is none. */
+ * what was loaded; when the loaded history was stored, and its first sample. Unset: there is none.
+ * The samples of both. */
 struct vpa_history_age {
-    vpa_time counted_until, loaded_from;
+    vpa_time counted_until, loaded_from, loaded_first;
+    int64_t samples;
 };
 struct vpa_history_age vpa_autoscaler_history_age(const struct vpa_autoscaler *v,
                                                   const char *container);

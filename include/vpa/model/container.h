@@ -48,9 +48,9 @@ bool vpa_container_open_peak(const struct vpa_container_state *c, vpa_time now, 
                              vpa_amount *peak);
 /* Continues an interval that began in an earlier process; its peak enters the aggregate. Of the
  * interval that the container has already, the larger peak stays. A later one takes the place of
- * one that came from an earlier process too. False, and nothing changes, when the container has
- * begun another itself, or knows as large a peak. */
+ * one that came from an earlier process too, and follows one of its own that is over by now. False,
+ * and nothing changes, when it is in another one of its own, or knows as large a peak. */
 bool vpa_container_resume(struct vpa_container_state *c, struct vpa_aggregate *a,
-                          const struct vpa_open_interval *interval);
+                          const struct vpa_open_interval *interval, vpa_time now);
 
 #endif
