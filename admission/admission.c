@@ -108,7 +108,7 @@ static void on_owner_pass(void *ctx)
     vpa_owners_begin_pass(a->owners);
     if (a->owner_passes % TRIM_PASSES == 0)
         malloc_trim(0); /* lists leave behind a tenth of what we hold */
-    if (++a->owner_passes % KEEP_PASSES == 0)
+    if (++a->owner_passes % KEEP_PASSES == 0 && a->synced) /* before that there is no list */
         scales_begin_round(a->scales);
     vpa_timer_start(a->owner_timer, OWNER_PASS);
 }

@@ -22,6 +22,8 @@ struct scales {
     struct vpa_cache_list round; /* the first of them are those whose scales are not known yet */
     size_t unknown;              /* so many */
     int64_t begun;               /* the first round, monotonic */
+    size_t answered;             /* scales that were at the last turn, of whatever target */
+    int64_t moved;               /* when that was another number */
     bool any_round;
     bool asked; /* the first round is over */
 };
@@ -47,7 +49,13 @@ static void put_behind(struct scales *s, size_t i)
 /* Only the first round is waited for. */
 static void lose_patience(struct scales *s)
 {
-    if (s->asked || vpa_loop_monotonic(s->loop) - s->begun < SCALES_PATIENCE)
+    int64_t now = vpa_loop_monotonic(s->loop);
+    size_t answered = vpa_owners_scale_count(s->owners);
+
+    if (answered != s->answered)
+        s->moved = now;
+    s->answered = answered;
+    if (s->asked || (now - s->begun < SCALES_PATIENCE && now - s->moved < SCALES_STALL))
         return;
     s->asked = true;
     VPA_WARN("Scales of targets are not known yet, their pods are admitted as they are until then",
@@ -95,8 +103,9 @@ void scales_free(struct scales *s)
 
 void scales_begin_round(struct scales *s)
 {
+    s->moved = vpa_loop_monotonic(s->loop);
     if (!s->any_round)
-        s->begun = vpa_loop_monotonic(s->loop);
+        s->begun = s->moved;
     s->any_round = true;
     vpa_cache_list_release(&s->round);
     vpa_cache_list(s->vpas, VPA_CACHE_KNOWN, &s->round);

@@ -14,8 +14,10 @@
 #include "vpa/kube/cache.h"
 #include "vpa/kube/owner.h"
 
-/* The longest that the first round keeps a webhook from being ready. */
+/* The longest that the first round keeps a webhook from being ready, and for how long without any
+ * answer: whoever names a target whose server hangs keeps nobody waiting for more. */
 #define SCALES_PATIENCE VPA_MINUTE
+#define SCALES_STALL (5 * VPA_SECOND)
 
 struct scales;
 /* All borrowed. */
@@ -24,7 +26,7 @@ void scales_free(struct scales *scales); /* NULL is allowed */
 /* From now on the targets of all VPAs are looked at: what is known is kept, the others are asked
  * for, in turns. */
 void scales_begin_round(struct scales *scales);
-/* Whether each target of the first round has been asked for, or SCALES_PATIENCE is over. */
+/* Whether each target of the first round has been asked for, or patience is over. */
 bool scales_were_asked(const struct scales *scales);
 /* ctx: the scales. The target of that VPA is to be known soon and to stay fresh. */
 void scales_follow(void *ctx, const struct vpa_object *vpa);

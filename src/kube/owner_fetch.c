@@ -304,6 +304,18 @@ bool owner_fetch_is_under_way(const struct vpa_owners *o, const struct vpa_contr
     return false;
 }
 
+size_t owner_fetch_count_slow(const struct vpa_owners *o)
+{
+    size_t count = 0;
+
+    for (const struct owner_fetch *f = o->fetches; f; f = f->next) {
+        const struct owner_scale *known = vpa_table_find(&o->scales, f->scale->key);
+
+        count += known && known->slow;
+    }
+    return count;
+}
+
 /* Without asking */
 
 struct owner_scale *owner_scale_missing(struct vpa_owners *o, const struct vpa_controller_key *key)

@@ -142,6 +142,8 @@ struct owner_scale *owner_scale_missing(struct vpa_owners *owners,
 /* For at least so long. */
 bool owner_fetch_is_under_way(const struct vpa_owners *owners, const struct vpa_controller_key *key,
                               vpa_duration since);
+/* How many are under way that took longer than a pass waits when they were last asked for. */
+size_t owner_fetch_count_slow(const struct vpa_owners *owners);
 /* How long a pass waits for one scale. */
 #define OWNER_SCALE_PATIENCE (10 * VPA_SECOND)
 /* Asks and waits, pumping the loop. NULL with err when the loop was stopped, or with VPA_RETRY when

@@ -384,6 +384,9 @@ static const struct owner_scale *next_due(struct vpa_owners *o, int64_t now)
         const struct owner_scale *s = value;
         const struct vpa_controller_key k = {s->ns, s->kind, s->name, s->api_version};
 
+        /* What hangs has half of the places at most. */
+        if (s->slow && owner_fetch_count_slow(o) >= VPA_OWNER_FETCHES_MAX / 2)
+            continue;
         if (is_due(s, now) && !owner_fetch_is_under_way(o, &k, 0))
             return s;
     }
@@ -547,6 +550,11 @@ bool vpa_owners_keep_target(struct vpa_owners *o, const char *ns, const char *ap
     else
         owner_wanted_add(o->wanted, &key);
     return s != NULL;
+}
+
+size_t vpa_owners_scale_count(const struct vpa_owners *o)
+{
+    return o->scales.count;
 }
 
 void vpa_owners_follow_target(struct vpa_owners *o, const char *ns, const char *api_version,

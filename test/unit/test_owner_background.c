@@ -248,6 +248,25 @@ START_TEST(what_was_known_is_known_soon_after_an_outage)
 }
 END_TEST
 
+/* The server of a kind hangs, and there are more of it than places. */
+START_TEST(what_hangs_leaves_places_for_others)
+{
+    put_widgets(20);
+    put_widget("other", "app=w", 7);
+    synced();
+    follow_many(20);
+    vpa_loop_pump(loop, VPA_SECOND);
+    follow_many(20);
+    sim_cluster_answer(
+        sim, &(struct sim_answer){
+                 .method = "GET", .path = "/widgets/w", .how = SIM_PATH_HOLDS, .delay = VPA_HOUR});
+    vpa_loop_pump(loop, 9 * VPA_MINUTE);
+    ck_assert(!knows_widget("other"));
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert(knows_widget("other"));
+}
+END_TEST
+
 /* What the server says of the scale itself counts at once. */
 START_TEST(a_scale_that_is_gone_is_gone)
 {
@@ -276,6 +295,7 @@ int main(void)
     tcase_add_loop_test(c, a_failed_reading_forgets_nothing, 0, 2);
     tcase_add_loop_test(c, what_cannot_be_read_stands_in_for_a_while, 0, 2);
     tcase_add_loop_test(c, what_was_known_is_known_soon_after_an_outage, 0, 2);
+    tcase_add_test(c, what_hangs_leaves_places_for_others);
     tcase_add_test(c, a_scale_that_is_gone_is_gone);
     suite_add_tcase(suite, c);
     return run_suite(suite);

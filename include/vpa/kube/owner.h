@@ -123,5 +123,7 @@ void vpa_owners_follow_target(struct vpa_owners *owners, const char *ns, const c
  * the caller comes again. */
 bool vpa_owners_keep_target(struct vpa_owners *owners, const char *ns, const char *api_version,
                             const char *kind, const char *name);
+/* How many scales are remembered, with whatever answer. */
+size_t vpa_owners_scale_count(const struct vpa_owners *owners);
 
 #endif
