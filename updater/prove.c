@@ -209,9 +209,9 @@ static bool has_template(const struct basis *b, uint64_t template)
 }
 
 /* pods: NULL when it is not known which they are; of none it is not known either what they are made
- * of. */
-static void note_basis(struct prove *prove, const struct vpa_object *vpa, const char *key,
-                       const struct vpa_pod *const *pods, size_t count)
+ * of. The basis, borrowed. */
+static struct basis *note_basis(struct prove *prove, const struct vpa_object *vpa, const char *key,
+                                const struct vpa_pod *const *pods, size_t count)
 {
     struct basis *b = vpa_table_find(&prove->bases, key);
     size_t size = strlen(key) + 1;
@@ -231,6 +231,7 @@ static void note_basis(struct prove *prove, const struct vpa_object *vpa, const 
         if (!has_template(b, template))
             b->templates[b->template_count++] = template;
     }
+    return b;
 }
 
 /* Why the reason of a failure may be gone; NULL: all is as it was. */
@@ -365,22 +366,25 @@ static void conclude(const struct look *look, struct trial *t, const struct vpa_
 {
     struct prove *prove = look->prove;
     vpa_time now = updater_env_now(look->pass->env);
-
-    t->alone = false;
-
     enum vpa_breaker_change change = vpa_proof_judge(prove->proof, &t->id, verdict, seen, now);
 
-    if (change == VPA_BREAKER_EXCUSED)
+    t->alone = false;
+    if (change == VPA_BREAKER_EXCUSED) {
         VPA_INFO(AWAY_LINE, VPA_KV("vpa", t->id.vpa), VPA_KV("seen", seen));
-    if (change == VPA_BREAKER_EXCUSED)
         updater_write_down(look->pass->env, vpa, t->pod,
                            &(struct vpa_ledger_entry){
                                .decision = "try again", .rule = "WebhookAway", .why = seen});
+    }
     if (change == VPA_BREAKER_OPENED) {
         t->judged = true;
         const struct selected *s = find_selected(look, t->id.vpa);
 
-        note_basis(prove, vpa, t->id.vpa, s ? s->pods : NULL, s ? s->pod_count : 0);
+        struct basis *b =
+            note_basis(prove, vpa, t->id.vpa, s ? s->pods : NULL, s ? s->pod_count : 0);
+        if (!b->knows_pods) { /* the last pod has gone: that is what it was made of */
+            b->knows_pods = true;
+            b->templates[b->template_count++] = t->template;
+        }
         tell_failure(look->pass->env, &t->id, vpa, t->pod);
         return;
     }

@@ -19,6 +19,9 @@
 #define REPLACED_PATIENCE (3 * READY_PATIENCE)
 /* How often a list looks for what has not come to one that is alone. */
 #define ASKED_AGAIN (10 * VPA_MINUTE)
+/* Where nobody says how many pods there are to be, one that does not come back was not wanted, or
+ * is refused: another one is tried when it has been away for so long. */
+#define ALONE_MOST (24 * VPA_HOUR)
 
 /* ---- life ---- */
 
@@ -348,8 +351,10 @@ static void on_unscheduled(void *ctx, const struct vpa_pod *pod, const char *rea
 static void leave_alone(const struct pass_env *env, struct trial *t)
 {
     const struct vpa_buf nothing = {0};
+    bool is_job = vpa_controller_kind_parse(t->kind) == VPA_KIND_JOB;
+    vpa_duration away = vpa_time_sub(updater_env_steady(env), t->gone);
 
-    if (t->live == 0) {
+    if (t->live == 0 || (!is_job && away > ALONE_MOST)) {
         conclude(t, VPA_VERDICT_VOID, &nothing);
         return;
     }

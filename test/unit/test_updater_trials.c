@@ -338,6 +338,24 @@ START_TEST(a_restart_between_runs_closes_no_breaker)
 }
 END_TEST
 
+/* The only pod was lost: what it was made of is known all the same. */
+START_TEST(a_template_is_mended_while_no_pod_is_there)
+{
+    server.pods_per_vpa = 1;
+    server.config.min_replicas = 1;
+    server.labels = ",\"pod-template-hash\":\"1\"";
+    server.lost = true;
+    learn();
+    pass_for(4);
+    ck_assert_double_eq(failed_proofs("NoReplacement"), 1);
+    ck_assert_double_eq(paused("vpa"), 1);
+    show_pod_of_template(0, _i);
+    settle();
+    updater_pass(server.updater);
+    ck_assert_double_eq(paused("vpa"), _i == 1);
+}
+END_TEST
+
 /* What its pods are like now, whatever they were like when it failed before. */
 START_TEST(an_older_template_is_another_one)
 {
@@ -620,6 +638,7 @@ int main(void)
     tcase_add_loop_test(tc, a_template_is_known_by_its_hash, 0, VPA_COUNT(hashes));
     tcase_add_loop_test(tc, another_run_is_no_other_template, 0, VPA_COUNT(runs));
     tcase_add_loop_test(tc, a_restart_between_runs_closes_no_breaker, 0, VPA_COUNT(runs));
+    tcase_add_loop_test(tc, a_template_is_mended_while_no_pod_is_there, 1, 3);
     tcase_add_test(tc, an_older_template_is_another_one);
     tcase_add_test(tc, a_vpa_that_came_back_is_paused_as_it_says);
     tcase_add_test(tc, values_show_that_the_webhook_is_back);
