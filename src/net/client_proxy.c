@@ -73,7 +73,8 @@ static bool match_network(const struct destination *d, const char *entry, bool *
     long bits = strtol(slash + 1, &end, 10);
     if (*end || !parse_ip(address, &network, &base) || bits > 128 - base)
         return false;
-    *matches = d->has_ip && same_network(&d->ip, &network, base + (int)bits);
+    *matches = d->has_ip && IN6_IS_ADDR_V4MAPPED(&d->ip) == (base == 96) &&
+               same_network(&d->ip, &network, base + (int)bits);
     return true;
 }
 

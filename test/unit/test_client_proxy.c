@@ -80,6 +80,8 @@ static const struct {
     {P "NO_PROXY=10.0.0.0/8", API, "http://p:1"},
     {P "NO_PROXY=0.0.0.0/0", "https://10.200.0.1", ""},
     {P "NO_PROXY=0.0.0.0/0", "https://[fd00::1]", "http://p:1"},
+    {P "NO_PROXY=::/0", "https://10.0.0.1", "http://p:1"},
+    {P "NO_PROXY=::/0", "https://[fd00::1]", ""},
     {P "NO_PROXY=fd00::/8", "https://[fd12::1]:6443", ""},
     {P "NO_PROXY=fd00::/16", "https://[fd12::1]:6443", "http://p:1"},
     {P "NO_PROXY=fd12::1", "https://[fd12:0::1]:6443", ""},
