@@ -64,6 +64,40 @@ static void take_container(struct cli *cli, struct words *words, const struct vp
     take_arguments(cli, words, vpa_json_find(container, "args"));
 }
 
+struct search {
+    struct cli *cli;
+    const struct daemon *daemon;
+    struct words *words;
+    bool found;
+};
+
+static int on_deployment(void *ctx, const struct vpa_json *deployment, struct vpa_error *err)
+{
+    struct search *s = ctx;
+
+    (void)err;
+    vpa_json_foreach (container, vpa_json_at(deployment, "spec.template.spec.containers")) {
+        if (s->found || cli_daemon_of(container) != s->daemon->which)
+            continue;
+        take_container(s->cli, s->words, container);
+        s->found = true;
+    }
+    return 0;
+}
+
+/* A release of the chart calls its Deployments as it likes, and runs where it likes. */
+static bool search_deployment(struct cli *cli, const struct daemon *daemon, struct words *words)
+{
+    static const char *const places[] = {"kube-system", ""};
+    struct search s = {cli, daemon, words, false};
+    struct vpa_error err;
+
+    for (size_t i = 0; i < VPA_COUNT(places) && !s.found; i++)
+        if (cli_list(cli, &cli_deployments, places[i], on_deployment, &s, &err) < 0)
+            cli_note_list(cli, &cli_deployments, places[i], &err);
+    return s.found;
+}
+
 static void read_deployment(struct cli *cli, const struct daemon *daemon, struct words *words)
 {
     const struct vpa_json *deployment;
@@ -71,8 +105,9 @@ static void read_deployment(struct cli *cli, const struct daemon *daemon, struct
 
     if (cli_get(cli, &cli_deployments, "kube-system", cli_daemon_names[daemon->which], &deployment,
                 &err) < 0) {
-        cli_note(cli, "the flags of the %s are not known (%s); its defaults are assumed",
-                 daemon->name, err.text);
+        if (err.code != VPA_NOT_FOUND || !search_deployment(cli, daemon, words))
+            cli_note(cli, "the flags of the %s are not known (%s); its defaults are assumed",
+                     daemon->name, err.text);
         return;
     }
     vpa_json_foreach (container, vpa_json_at(deployment, "spec.template.spec.containers")) {

@@ -16,8 +16,9 @@ extern const char *const cli_daemon_names[CLI_DAEMONS];
 enum cli_daemon cli_daemon_of(const struct vpa_json *container);
 
 /* Defaults, then the flags of the option --updater-flags or --recommender-flags, else of the
- * Deployment vpa-updater or vpa-recommender in kube-system; what is not known is noted. Texts live
- * in the arena of the command. */
+ * Deployment vpa-updater or vpa-recommender in kube-system, or else of the first one with an image
+ * of that name there, or anywhere; what is not known is noted. Texts live in the arena of the
+ * command. */
 void cli_updater_config(struct cli *cli, struct updater_config *out);
 void cli_recommender_config(struct cli *cli, struct recommender_config *out);
 /* The same by the flags of a container of any Deployment, which may go after the call. */

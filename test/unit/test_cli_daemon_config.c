@@ -1,0 +1,87 @@
+/* Where the command learns how the daemons are set up. */
+#include <check.h>
+#include <string.h>
+
+#include "client_fixture.h"
+#include "daemon_config.h"
+#include "suite.h"
+
+static struct cli cli;
+static const char *named, *kube_system, *anywhere; /* answers; NULL: 404, and 403 for a list */
+
+static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    bool get = strstr(q->path, "/deployments/vpa-updater") != NULL;
+    const char *answer = get                                           ? named
+                         : strstr(q->path, "/namespaces/kube-system/") ? kube_system
+                                                                       : anywhere;
+
+    (void)ctx;
+    if (answer)
+        vpa_memory_reply_json(r, 200, answer);
+    else
+        vpa_memory_reply_status(r, get ? 404 : 403, NULL, "no");
+}
+
+static void setup(void)
+{
+    cli_init(&cli);
+    cli.command = cli_command_find("why");
+    start_client(serve, 1772366400, 3);
+    cli.loop = loop;
+    cli.client = client;
+}
+
+static void teardown(void)
+{
+    stop_client();
+    cli.client = NULL;
+    cli_release(&cli);
+}
+
+#define RUNS(NAME, IMAGE, REPLICAS)                                                                \
+    "{\"metadata\":{\"name\":\"" NAME "\",\"namespace\":\"s\"},\"spec\":{\"template\":{\"spec\":{" \
+    "\"containers\":[{\"name\":\"d\",\"image\":\"" IMAGE "\",\"args\":[\"--min-replicas=" REPLICAS \
+    "\"]}]}}}}"
+#define NONE "{\"items\":[]}"
+#define LIST(...) "{\"items\":[" __VA_ARGS__ "]}"
+
+static const struct {
+    const char *named, *kube_system, *anywhere;
+    int min_replicas;
+    size_t notes;
+} installations[] = {
+    {RUNS("vpa-updater", "r/vpa-updater:1", "7"), LIST(RUNS("a", "r/vpa-updater:1", "8")), NONE, 7,
+     0},
+    {NULL, LIST(RUNS("a", "r/vpa-recommender:1", "6") "," RUNS("x", "r/vpa-updater:1", "8")),
+     LIST(RUNS("b", "r/vpa-updater:1", "9")), 8, 0},
+    {NULL, NONE, LIST(RUNS("b", "r/vpa-updater@sha256:0", "9") "," RUNS("c", "vpa-updater", "3")),
+     9, 0},
+    {NULL, NONE, NONE, 2, 1},
+    {NULL, NULL, NULL, 2, 3},
+};
+
+START_TEST(flags_are_those_of_the_daemon_wherever_it_runs)
+{
+    struct updater_config config;
+
+    named = installations[_i].named;
+    kube_system = installations[_i].kube_system;
+    anywhere = installations[_i].anywhere;
+    cli_updater_config(&cli, &config);
+    ck_assert_int_eq(config.min_replicas, installations[_i].min_replicas);
+    ck_assert_uint_eq(cli.note_count, installations[_i].notes);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cli daemon config");
+    TCase *tc = tcase_create("cli daemon config");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_loop_test(tc, flags_are_those_of_the_daemon_wherever_it_runs, 0,
+                        VPA_COUNT(installations));
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}
