@@ -58,14 +58,8 @@ void updater_condition_forget(struct pass_env *env)
 static void note_refusal(struct pass_env *env, const struct vpa_object *vpa)
 {
     vpa_auto_free char *key = vpa_xjoin(vpa->meta.ns, '/', vpa->meta.name);
-    struct refusal *r = vpa_table_find(&env->refused, key);
-    size_t size = strlen(key) + 1;
+    struct refusal *r = VPA_TABLE_MAKE(&env->refused, key, struct refusal, key);
 
-    if (!r) {
-        r = vpa_xcalloc(1, sizeof(*r) + size);
-        memcpy(r->key, key, size);
-        vpa_table_put(&env->refused, r->key, r);
-    }
     r->at = vpa_loop_monotonic(env->loop);
 }
 

@@ -35,15 +35,8 @@ static void few_free(struct few *f)
 static struct few *few_of(struct pass_env *env, const struct vpa_object *vpa, bool make)
 {
     vpa_auto_free char *key = vpa_xjoin(vpa->meta.ns, '/', vpa->meta.name);
-    struct few *f = vpa_table_find(&env->few, key);
-    size_t size = strlen(key) + 1;
 
-    if (f || !make)
-        return f;
-    f = vpa_xcalloc(1, sizeof(*f) + size);
-    memcpy(f->key, key, size);
-    vpa_table_put(&env->few, f->key, f);
-    return f;
+    return make ? VPA_TABLE_MAKE(&env->few, key, struct few, key) : vpa_table_find(&env->few, key);
 }
 
 /* Takes the message. */

@@ -213,14 +213,8 @@ static bool has_template(const struct basis *b, uint64_t template)
 static struct basis *note_basis(struct prove *prove, const struct vpa_object *vpa, const char *key,
                                 const struct vpa_pod *const *pods, size_t count)
 {
-    struct basis *b = vpa_table_find(&prove->bases, key);
-    size_t size = strlen(key) + 1;
+    struct basis *b = VPA_TABLE_MAKE(&prove->bases, key, struct basis, key);
 
-    if (!b) {
-        b = vpa_xcalloc(1, sizeof(*b) + size);
-        memcpy(b->key, key, size);
-        vpa_table_put(&prove->bases, b->key, b);
-    }
     b->uid = uid_of(vpa);
     b->generation = vpa->meta.generation;
     b->knows_pods = count > 0;

@@ -51,17 +51,9 @@ struct told *updater_told_of(struct pass_env *env, const struct vpa_object *vpa)
         return NULL;
 
     vpa_auto_free char *key = vpa_xjoin(vpa->meta.ns, '/', vpa->meta.name);
-    struct told *told = vpa_table_find(&env->told, key);
+    struct told *told = VPA_TABLE_MAKE(&env->told, key, struct told, key);
     uint64_t identity = identity_of(vpa);
 
-    if (!told) {
-        size_t size = strlen(key) + 1;
-
-        told = vpa_xcalloc(1, sizeof(*told) + size);
-        memcpy(told->key, key, size);
-        told->identity = identity;
-        vpa_table_put(&env->told, told->key, told);
-    }
     if (told->identity != identity) {
         told->recent = told->older = told->passes = 0;
         told->identity = identity;

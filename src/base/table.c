@@ -138,6 +138,19 @@ void *vpa_table_put(struct vpa_table *table, const char *key, void *value)
     return NULL;
 }
 
+void *vpa_table_make(struct vpa_table *table, const char *key, size_t size, size_t key_at)
+{
+    char *value = vpa_table_find(table, key);
+    size_t len = strlen(key) + 1;
+
+    if (value)
+        return value;
+    value = vpa_xcalloc(1, key_at + len > size ? key_at + len : size);
+    memcpy(value + key_at, key, len);
+    vpa_table_put(table, value + key_at, value);
+    return value;
+}
+
 void *vpa_table_remove(struct vpa_table *table, const char *key)
 {
     if (!table->count)

@@ -74,13 +74,8 @@ static void add_former(struct learner *l, vpa_time now)
 {
     struct vpa_cluster *c = l->side->vpa->cluster;
     const char *ns = l->side->vpa->ns;
-    struct formers *f = vpa_table_find(&c->formers, ns);
+    struct formers *f = VPA_TABLE_MAKE(&c->formers, ns, struct formers, ns);
 
-    if (!f) {
-        f = vpa_xcalloc(1, sizeof(*f) + strlen(ns) + 1);
-        memcpy(f->ns, ns, strlen(ns) + 1);
-        vpa_table_put(&c->formers, f->ns, f);
-    }
     l->left = now;
     l->older = f->newest;
     l->newer = NULL;

@@ -73,23 +73,11 @@ static char *choose_key(const struct vpa_cluster *c, const struct vpa_autoscaler
     return best ? best : vpa_xstrdup(v->ns);
 }
 
-static struct vpa_selector_bucket *get_bucket(struct vpa_cluster *c, const char *key)
-{
-    struct vpa_selector_bucket *bucket = vpa_table_find(&c->selectors, key);
-    size_t size = strlen(key) + 1;
-
-    if (bucket)
-        return bucket;
-    bucket = vpa_xcalloc(1, sizeof(*bucket) + size);
-    memcpy(bucket->key, key, size);
-    vpa_table_put(&c->selectors, bucket->key, bucket);
-    return bucket;
-}
-
 static void file_selector(struct vpa_cluster *c, struct vpa_autoscaler *v)
 {
     vpa_auto_free char *key = choose_key(c, v);
-    struct vpa_selector_bucket *bucket = get_bucket(c, key);
+    struct vpa_selector_bucket *bucket =
+        VPA_TABLE_MAKE(&c->selectors, key, struct vpa_selector_bucket, key);
 
     if (bucket->count == bucket->capacity) {
         bucket->capacity = bucket->capacity ? 2 * bucket->capacity : 1; /* usually the only one */

@@ -68,19 +68,6 @@ static void make_room(struct vpa_seen_events *s, const char *ns)
     forget_oldest(s, share);
 }
 
-static struct share *get_share(struct vpa_seen_events *s, const char *ns)
-{
-    struct share *share = vpa_table_find(&s->shares, ns);
-    size_t len = strlen(ns) + 1;
-
-    if (share)
-        return share;
-    share = vpa_xcalloc(1, sizeof(*share) + len);
-    memcpy(share->ns, ns, len);
-    vpa_table_put(&s->shares, share->ns, share);
-    return share;
-}
-
 bool vpa_seen_events_add(struct vpa_seen_events *s, const char *ns, const char *uid)
 {
     size_t len = strlen(uid) + 1;
@@ -89,7 +76,7 @@ bool vpa_seen_events_add(struct vpa_seen_events *s, const char *ns, const char *
         return false;
     if (s->uids.count == VPA_SEEN_EVENTS_MAX)
         make_room(s, ns);
-    struct share *share = get_share(s, ns);
+    struct share *share = VPA_TABLE_MAKE(&s->shares, ns, struct share, ns);
     struct seen *seen = vpa_xcalloc(1, sizeof(*seen) + len);
     memcpy(seen->uid, uid, len);
     vpa_table_put(&s->uids, seen->uid, seen);

@@ -186,15 +186,7 @@ static struct record *record_of(struct vpa_proof *proof, const char *vpa, enum v
 
 static struct group *group_of(struct record *r, const char *name)
 {
-    struct group *g = vpa_table_find(&r->groups, name);
-    size_t size = strlen(name) + 1;
-
-    if (g)
-        return g;
-    g = vpa_xcalloc(1, sizeof(*g) + size);
-    memcpy(g->key, name, size);
-    vpa_table_put(&r->groups, g->key, g);
-    return g;
+    return VPA_TABLE_MAKE(&r->groups, name, struct group, key);
 }
 
 /* ---- asking ---- */

@@ -88,16 +88,7 @@ void vpa_update_memory_free(struct vpa_update_memory *memory)
 
 static struct entry *entry_of(struct vpa_update_memory *memory, const char *uid)
 {
-    struct entry *e = vpa_table_find(&memory->entries, uid);
-
-    if (!e) {
-        size_t size = strlen(uid) + 1;
-
-        e = vpa_xcalloc(1, sizeof(*e) + size);
-        memcpy(e->uid, uid, size);
-        vpa_table_put(&memory->entries, e->uid, e);
-    }
-    return e;
+    return VPA_TABLE_MAKE(&memory->entries, uid, struct entry, uid);
 }
 
 static char *key_of(const char *ns, const char *kind, const char *name)
@@ -147,14 +138,8 @@ static void observe_replacement(struct vpa_update_memory *memory, const struct v
 static void await(struct vpa_update_memory *memory, const char *key, bool ready, vpa_time newest,
                   vpa_time now)
 {
-    struct awaiting *a = vpa_table_find(&memory->awaiting, key);
-    size_t size = strlen(key) + 1;
+    struct awaiting *a = VPA_TABLE_MAKE(&memory->awaiting, key, struct awaiting, key);
 
-    if (!a) {
-        a = vpa_xcalloc(1, sizeof(*a) + size);
-        memcpy(a->key, key, size);
-        vpa_table_put(&memory->awaiting, a->key, a);
-    }
     a->count++;
     a->ready |= ready;
     a->newest = newest;

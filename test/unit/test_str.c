@@ -278,6 +278,35 @@ START_TEST(table_follows_a_naive_reference)
 }
 END_TEST
 
+/* Short ones fit into the padding of the type. */
+static const char *const keys_of_values[] = {"", "a", "namespace/name-of-a-vpa"};
+
+START_TEST(tables_make_values_under_copies_of_their_keys)
+{
+    struct counted {
+        uint64_t number;
+        char letter;
+        char key[];
+    };
+    vpa_auto_free char *key = vpa_xstrdup(keys_of_values[_i]);
+    struct vpa_table table = {0};
+    struct counted *made = VPA_TABLE_MAKE(&table, key, struct counted, key);
+
+    ck_assert_str_eq(made->key, keys_of_values[_i]);
+    ck_assert_ptr_ne(made->key, key);
+    ck_assert(made->number == 0 && made->letter == 0);
+    *made = (struct counted){.number = 7, .letter = 'x'}; /* all of it is there */
+    memcpy(made->key, key, strlen(key) + 1);
+    ck_assert_ptr_eq(VPA_TABLE_MAKE(&table, key, struct counted, key), made);
+    ck_assert_uint_eq(made->number, 7);
+    memset(key, 'z', strlen(key)); /* the caller's */
+    ck_assert_ptr_eq(vpa_table_remove(&table, keys_of_values[_i]), made);
+    ck_assert_uint_eq(table.count, 0);
+    free(made);
+    vpa_table_release(&table);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("str");
@@ -292,6 +321,8 @@ int main(void)
     tcase_add_test(tc, small_helpers);
     tcase_add_test(tc, interned_strings_are_shared_and_counted);
     tcase_add_test(tc, table_follows_a_naive_reference);
+    tcase_add_loop_test(tc, tables_make_values_under_copies_of_their_keys, 0,
+                        VPA_COUNT(keys_of_values));
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

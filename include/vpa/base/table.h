@@ -29,6 +29,15 @@ void *vpa_table_find(const struct vpa_table *table, const char *key); /* NULL wh
 /* Stores value (not NULL) under key; returns the value replaced or NULL. Replacing also takes the
  * new key. */
 void *vpa_table_put(struct vpa_table *table, const char *key, void *value);
+/* The value under key, or a new one that is kept under a copy of the key: zeroed, with the key in
+ * its last member. Never NULL.
+ *
+ *     struct pod { int count; char key[]; };
+ *     struct pod *p = VPA_TABLE_MAKE(&pods, "default/web-0", struct pod, key);
+ */
+#define VPA_TABLE_MAKE(table, key, type, member)                                                   \
+    ((type *)vpa_table_make(table, key, sizeof(type), offsetof(type, member)))
+void *vpa_table_make(struct vpa_table *table, const char *key, size_t size, size_t key_at);
 void *vpa_table_remove(struct vpa_table *table, const char *key); /* the removed value or NULL */
 /* Start with *i = 0. Removing the entry just given is allowed while iterating, adding is not. */
 bool vpa_table_next(const struct vpa_table *table, size_t *i, const char **key, void **value);
