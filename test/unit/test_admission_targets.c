@@ -241,6 +241,7 @@ int main(void)
     Suite *suite = suite_create("admission_targets");
     TCase *c = tcase_create("admission_targets");
 
+    tcase_set_timeout(c, 60);
     tcase_add_test(c, targets_stay_known_through_quiet_hours);
     tcase_add_test(c, a_webhook_that_starts_asks_for_all_targets_first);
     tcase_add_loop_test(c, a_webhook_waits_for_scales_a_minute_at_most, 0, 2);

@@ -226,6 +226,7 @@ int main(void)
     TCase *tc = tcase_create("pass");
 
     tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, a_pod_without_a_node_is_the_replacement_of_its_own_kind, 0,
                         VPA_COUNT(waiting));
     tcase_add_test(tc, a_list_that_is_denied_shows_no_replacement);
