@@ -147,6 +147,7 @@ def scenario_unusable_object(make):
     """A VPA that nobody can read gets a Warning event from the leader alone, and no status; mended, it is served."""
     cluster = make(rate=30.0)
     cluster.install()
+    cluster.start_fakelet()  # without usage no standby is in step
     cluster.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     spec = {"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
             "resourcePolicy": {"containerPolicies": [{"containerName": "*", "minAllowed": {"cpu": "1e1.5"}}]}}
