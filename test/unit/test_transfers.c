@@ -1,4 +1,6 @@
-/* What a request costs beside transfers that have nothing to do. */
+/* What a request costs beside transfers that have nothing to do, and who wakes the loop. */
+#include <sched.h>
+
 #include "http_fixture.h"
 
 #define WATCHES 20
@@ -98,6 +100,55 @@ START_TEST(watches_that_say_nothing_cost_a_request_nothing)
 }
 END_TEST
 
+/* A post of another thread, while the loop sleeps. */
+struct other_thread {
+    pid_t sleeper;
+    bool arrived;
+};
+
+static bool sleeps(pid_t thread)
+{
+    vpa_auto_free char *path = vpa_xprintf("/proc/self/task/%d/stat", (int)thread);
+    FILE *f = fopen(path, "r");
+    char state = 0;
+
+    ck_assert_ptr_nonnull(f);
+    ck_assert_int_eq(fscanf(f, "%*d (%*[^)]) %c", &state), 1);
+    fclose(f);
+    return state == 'S';
+}
+
+static void arrive(void *ctx)
+{
+    ((struct other_thread *)ctx)->arrived = true;
+}
+
+static void *post_to_sleeper(void *ctx)
+{
+    struct other_thread *o = ctx;
+
+    while (!sleeps(o->sleeper))
+        sched_yield();
+    vpa_loop_post(loop, arrive, o);
+    return NULL;
+}
+
+static bool has_arrived(void *ctx)
+{
+    return ((struct other_thread *)ctx)->arrived;
+}
+
+START_TEST(a_post_wakes_the_loop)
+{
+    struct other_thread o = {.sleeper = gettid()};
+    pthread_t thread;
+
+    pthread_create(&thread, NULL, post_to_sleeper, &o);
+    ck_assert_int_eq(vpa_loop_wait(loop, has_arrived, &o, 10 * VPA_SECOND, &err), 0);
+    pthread_join(thread, NULL);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("transfers");
@@ -106,6 +157,7 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_set_timeout(c, 30);
     tcase_add_test(c, watches_that_say_nothing_cost_a_request_nothing);
+    tcase_add_test(c, a_post_wakes_the_loop);
     suite_add_tcase(suite, c);
     return run(suite);
 }
