@@ -679,7 +679,7 @@ def of_manifest(client):
     app = template["spec"]["containers"][0]
     applied = [m for m in web["metadata"].get("managedFields") or [] if m["manager"] == "kubectl" and m["operation"] == "Apply"]
     said = (web["spec"]["replicas"], web["spec"]["selector"], template["metadata"]["labels"], app["image"], app["env"],
-            web["metadata"]["annotations"].get("kubectl.kubernetes.io/last-applied-configuration"))
+            web["metadata"].get("annotations", {}).get("kubectl.kubernetes.io/last-applied-configuration"))
     return web["metadata"]["generation"], app["resources"], said, ["f:replicas" in m["fieldsV1"]["f:spec"] for m in applied]
 
 
