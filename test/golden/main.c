@@ -1,5 +1,6 @@
 /*
- * golden [-v] [--propose] [--here] [--log] [--mutate SEED [--count N]] [--set NAME]... [DIR]
+ * golden [-v] [--propose] [--here] [--log] [--mutate SEED [--count N]] [--set NAME]... [--others]
+ *        [DIR]
  *
  * Runs the golden vectors of DIR; without DIR the project's own copy (test/golden/data) and, when
  * it is there, the full collection beside the project (../shared/golden). Prints one line per set
@@ -22,7 +23,7 @@
 
 static const char usage[] =
     "Usage: golden [-v] [--propose] [--here] [--log] [--mutate SEED [--count N]] [--set NAME]...\n"
-    "              [DIR]\n"
+    "              [--others] [DIR]\n"
     "  -v          every difference in full, every skipped case\n"
     "  --propose   print lines for test/golden/deviations instead of differences\n"
     "  --here      do not run each set in a process of its own\n"
@@ -31,6 +32,7 @@ static const char usage[] =
     "  --unlisted  mutations without the list of deviations, as for vectors that nobody has seen\n"
     "  --count N   mutations in all (900), the sets in equal shares\n"
     "  --set NAME  only this set (repeatable)\n"
+    "  --others    all sets but those that --set names\n"
     "  DIR         vectors: <set>/*.jsonl or <set>.jsonl; default: the project's own\n"
     "              and ../shared/golden beside the project\n";
 
@@ -49,14 +51,15 @@ struct totals {
 struct selection {
     const char *names[SETS_MAX];
     size_t count;
+    bool others; /* all but these */
 };
 
 static bool selected(const struct selection *selection, const char *name)
 {
     for (size_t i = 0; i < selection->count; i++)
         if (strcmp(selection->names[i], name) == 0)
-            return true;
-    return selection->count == 0;
+            return !selection->others;
+    return selection->count == 0 || selection->others;
 }
 
 static const struct golden_set *find_set(const char *name)
@@ -213,6 +216,7 @@ static bool read_switch(struct arguments *a, const char *word)
         {"--propose", offsetof(struct arguments, options.propose)},
         {"--unlisted", offsetof(struct arguments, options.unlisted)},
         {"--here", offsetof(struct arguments, options.here)},
+        {"--others", offsetof(struct arguments, selection.others)},
         {"--log", offsetof(struct arguments, log)},
     };
 
