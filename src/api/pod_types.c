@@ -44,6 +44,23 @@ struct field {
         NULL, 0, ANY, NULL                                                                         \
     }
 
+#define ANY(NAME) FIELD(#NAME, ANY, NULL)
+#define STRING(NAME) FIELD(#NAME, STRING, NULL)
+#define BOOL(NAME) FIELD(#NAME, BOOL, NULL)
+#define INT32(NAME) FIELD(#NAME, INT32, NULL)
+#define INT64(NAME) FIELD(#NAME, INT64, NULL)
+#define QUANTITY(NAME) FIELD(#NAME, QUANTITY, NULL)
+#define INT_OR_STRING(NAME) FIELD(#NAME, INT_OR_STRING, NULL)
+#define TIME(NAME) FIELD(#NAME, TIME, NULL)
+#define STRING_MAP(NAME) FIELD(#NAME, STRING_MAP, NULL)
+#define QUANTITY_MAP(NAME) FIELD(#NAME, QUANTITY_MAP, NULL)
+#define STRINGS(NAME) FIELD(#NAME, STRINGS, NULL)
+#define INT32S(NAME) FIELD(#NAME, INT32S, NULL)
+#define INT64S(NAME) FIELD(#NAME, INT64S, NULL)
+#define OBJECT(NAME, FIELDS) FIELD(#NAME, OBJECT, FIELDS)
+#define LIST(NAME, FIELDS) FIELD(#NAME, LIST, FIELDS)
+#define TABLE(NAME, ...) static const struct field NAME[] = {__VA_ARGS__, FIELDS_END}
+
 #include "pod_type_tables.h"
 
 static int check_object(struct vpa_arena *arena, const struct vpa_json *node,
