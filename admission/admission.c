@@ -156,9 +156,8 @@ static bool is_fresh(const struct admission *a, struct vpa_buf *why)
  * at once. Who answers and has been ready is better than nobody. */
 static bool is_needed(const struct admission *a)
 {
-    vpa_auto_buf ignored = {0};
+    vpa_auto_buf ignored = VPA_BUF(VPA_ERROR_TEXT_MAX);
 
-    vpa_buf_init(&ignored, VPA_ERROR_TEXT_MAX);
     return a->ready && proof_must_answer(a->proof) && proof_is_alive(a->proof, &ignored);
 }
 

@@ -74,11 +74,10 @@ static void decided_by(struct admission *a, const struct vpa_patch_facts *facts,
                        struct vpa_ledger_entry *entry)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf inputs = {0};
+    vpa_auto_buf inputs = VPA_BUF(INPUTS_MAX);
 
     if (!a->options->explain)
         return;
-    vpa_buf_init(&inputs, INPUTS_MAX);
     vpa_buf_reserve(&inputs, USUAL_LEN);
     vpa_json_writer_init(&w, &inputs);
     vpa_patch_facts_encode(&w, facts, a->response.patch, a->response.patch_len);
@@ -394,7 +393,7 @@ static void tell_patch(struct admission *a, const struct vpa_patch_facts *facts,
 static void patch_pod(struct admission *a, struct vpa_pod *pod, const struct vpa_object *vpa,
                       bool advised)
 {
-    vpa_auto_buf words = {0};
+    vpa_auto_buf words = VPA_BUF(VPA_REASON_MAX);
     struct vpa_reason_phrases changes = {.out = &words, .pod = pod};
     const struct vpa_pod_patch_options options = {
         .startup_boost = a->options->startup_boost,
@@ -413,7 +412,6 @@ static void patch_pod(struct admission *a, struct vpa_pod *pod, const struct vpa
     };
     struct vpa_error err;
 
-    vpa_buf_init(&words, VPA_REASON_MAX);
     vpa_buf_reserve(&a->patch, USUAL_LEN);
     int failed = vpa_pod_patch(a->arena, pod, vpa, facts.limits, &options, &a->patch, &err);
     if (a->result->unusable_boosts)

@@ -216,14 +216,11 @@ static void write_question(struct vpa_buf *body, const char *ns, const struct vp
     vpa_json_open_object(&w);
     vpa_json_member_string(&w, "apiVersion", API_VERSION);
     vpa_json_member_string(&w, "kind", "RecommendationQuery");
-    vpa_json_key(&w, "metadata");
-    vpa_json_open_object(&w);
+    vpa_json_member_object(&w, "metadata");
     vpa_json_member_string(&w, "namespace", ns);
     vpa_json_close_object(&w);
-    vpa_json_key(&w, "spec");
-    vpa_json_open_object(&w);
-    vpa_json_key(&w, "pod");
-    vpa_json_put_node(&w, pod);
+    vpa_json_member_object(&w, "spec");
+    vpa_json_member_node(&w, "pod", pod);
     vpa_json_close_object(&w);
     vpa_json_close_object(&w);
 }
@@ -302,10 +299,9 @@ static const char *ask(struct adviser *a, struct vpa_arena *arena, struct vpa_bu
 bool adviser_ask(struct adviser *a, struct vpa_arena *arena, const char *ns,
                  const struct vpa_json *pod, struct vpa_recommendation *out)
 {
-    vpa_auto_buf body = {0};
+    vpa_auto_buf body = VPA_BUF(ADVISER_BODY_MAX);
     const char *result = "TooLong";
 
-    vpa_buf_init(&body, ADVISER_BODY_MAX);
     write_question(&body, ns, pod);
     *out = (struct vpa_recommendation){0};
     if (!vpa_buf_failed(&body))

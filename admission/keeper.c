@@ -143,9 +143,8 @@ static const struct vpa_json *wanted_webhooks(const struct keeper *k, const char
 {
     const struct registration_wanted *wanted = &k->options.wanted;
     const struct vpa_json *object;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(WEBHOOK_BODY_MAX);
 
-    vpa_buf_init(&text, WEBHOOK_BODY_MAX);
     webhook_encode(wanted->config, wanted->ns, ca, &text);
     if (vpa_json_parse(arena, vpa_buf_text(&text), text.len, &object, NULL) < 0)
         return NULL;
@@ -171,8 +170,7 @@ static void put_client_config(struct vpa_json_writer *w, const struct vpa_json *
 {
     vpa_json_open_object(w);
     vpa_json_foreach (member, wanted) {
-        vpa_json_key(w, vpa_json_name(member));
-        vpa_json_put_node(w, member);
+        vpa_json_member_node(w, vpa_json_name(member), member);
     }
     if (*view->ca_base64)
         vpa_json_member_string(w, "caBundle", view->ca_base64);
@@ -207,9 +205,8 @@ static void put_ca(struct keeper *k, struct vpa_json_writer *w,
                    const struct registration_view *view)
 {
     vpa_auto_free char *path = vpa_xprintf("/webhooks/%zu/clientConfig/caBundle", view->index);
-    vpa_auto_buf base64 = {0};
+    vpa_auto_buf base64 = VPA_BUF(WEBHOOK_BODY_MAX);
 
-    vpa_buf_init(&base64, WEBHOOK_BODY_MAX);
     webhook_encode_ca(k->options.ca(k->options.ctx), &base64);
     put_op(w, "add", path);
     vpa_json_put_string(w, vpa_buf_text(&base64));
@@ -236,9 +233,8 @@ static int patch(struct keeper *k, const char *what, struct vpa_error *err)
 {
     const struct registration_view *view = registration_view(k->options.registration);
     struct vpa_json_writer w;
-    vpa_auto_buf body = {0};
+    vpa_auto_buf body = VPA_BUF(WEBHOOK_BODY_MAX);
 
-    vpa_buf_init(&body, WEBHOOK_BODY_MAX);
     vpa_json_writer_init(&w, &body);
     vpa_json_open_array(&w);
     put_version_test(&w, view);
@@ -253,11 +249,10 @@ static int patch(struct keeper *k, const char *what, struct vpa_error *err)
 static int repair(struct keeper *k, const char *what, struct vpa_error *err)
 {
     const struct registration_wanted *wanted = &k->options.wanted;
-    vpa_auto_buf body = {0};
+    vpa_auto_buf body = VPA_BUF(WEBHOOK_BODY_MAX);
 
     if (strcmp(what, "gone") != 0)
         return patch(k, what, err);
-    vpa_buf_init(&body, WEBHOOK_BODY_MAX);
     webhook_encode(wanted->config, wanted->ns, k->options.ca(k->options.ctx), &body);
     return webhook_call(k->options.client, VPA_KUBE_CREATE, NULL, &body, err);
 }

@@ -128,18 +128,15 @@ static void on_right(void *ctx, const struct vpa_kube_result *result, const stru
 static void ask_right(struct registration *r)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf body = {0};
+    vpa_auto_buf body = VPA_BUF(REVIEW_MAX);
 
     r->asked = true;
-    vpa_buf_init(&body, REVIEW_MAX);
     vpa_json_writer_init(&w, &body);
     vpa_json_open_object(&w);
     vpa_json_member_string(&w, "apiVersion", "authorization.k8s.io/v1");
     vpa_json_member_string(&w, "kind", "SelfSubjectAccessReview");
-    vpa_json_key(&w, "spec");
-    vpa_json_open_object(&w);
-    vpa_json_key(&w, "resourceAttributes");
-    vpa_json_open_object(&w);
+    vpa_json_member_object(&w, "spec");
+    vpa_json_member_object(&w, "resourceAttributes");
     vpa_json_member_string(&w, "group", "admissionregistration.k8s.io");
     vpa_json_member_string(&w, "resource", "mutatingwebhookconfigurations");
     vpa_json_member_string(&w, "name", r->options.wanted.config->webhook_config_name);

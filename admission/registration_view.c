@@ -165,10 +165,9 @@ static const struct vpa_json *wanted_object(struct vpa_arena *arena,
                                             const struct registration_wanted *wanted)
 {
     const struct vpa_json *root = NULL;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(WEBHOOK_BODY_MAX);
     struct vpa_error err;
 
-    vpa_buf_init(&text, WEBHOOK_BODY_MAX);
     webhook_encode(wanted->config, wanted->ns, NULL, &text);
     if (vpa_json_parse(arena, vpa_buf_text(&text), text.len, &root, &err) < 0)
         return NULL;

@@ -82,7 +82,7 @@ static int clear_the_way(struct vpa_kube_client *client, const struct registrati
     struct registration_view view = {0};
     const struct vpa_json *object;
     vpa_auto_arena arena = {0};
-    vpa_auto_buf path = {0}, options = {0};
+    vpa_auto_buf path = {0}, options = VPA_BUF(WEBHOOK_BODY_MAX);
     struct vpa_error unread;
 
     webhook_path(&path, name);
@@ -91,7 +91,6 @@ static int clear_the_way(struct vpa_kube_client *client, const struct registrati
     registration_view_read(&view, object, wanted);
     *stay = stays(&view, name, ca);
     registration_view_release(&view);
-    vpa_buf_init(&options, WEBHOOK_BODY_MAX);
     vpa_buf_puts(&options,
                  "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"" WEBHOOK_GROUP_VERSION "\"}");
     if (!*stay && webhook_call(client, VPA_KUBE_DELETE, name, &options, err) < 0)
@@ -104,14 +103,13 @@ int webhook_register(struct vpa_kube_client *client, const struct admission_conf
 {
     const struct registration_wanted wanted = {.config = config, .ns = ns};
     struct vpa_error failure;
-    vpa_auto_buf body = {0};
+    vpa_auto_buf body = VPA_BUF(WEBHOOK_BODY_MAX);
     bool stay = false;
 
     if (clear_the_way(client, &wanted, ca, &stay, err) < 0)
         return -1;
     if (stay)
         return 0;
-    vpa_buf_init(&body, WEBHOOK_BODY_MAX);
     webhook_encode(config, ns, ca, &body);
     if (webhook_call(client, VPA_KUBE_CREATE, NULL, &body, &failure) < 0) {
         if (failure.code != VPA_CONFLICT) {
@@ -133,11 +131,10 @@ static int same_bundle(const struct vpa_json *object, const char *ca, size_t len
 {
     const struct vpa_json *first = vpa_json_first(vpa_json_find(object, "webhooks"));
     const char *bundle = vpa_json_string(vpa_json_at(first, "clientConfig.caBundle"));
-    vpa_auto_buf decoded = {0};
+    vpa_auto_buf decoded = VPA_BUF(WEBHOOK_BODY_MAX);
 
     if (!first)
         return vpa_fail(err, VPA_INVALID, "webhook configuration has no webhooks");
-    vpa_buf_init(&decoded, WEBHOOK_BODY_MAX);
     *same = bundle && vpa_base64_decode(&decoded, bundle, strlen(bundle), err) == 0 &&
             decoded.len == len && memcmp(decoded.data, ca, len) == 0;
     return 0;
@@ -147,19 +144,15 @@ static int patch_ca(struct vpa_kube_client *client, const char *name, const char
                     struct vpa_error *err)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf body = {0}, base64 = {0};
+    vpa_auto_buf body = VPA_BUF(WEBHOOK_BODY_MAX), base64 = VPA_BUF(WEBHOOK_BODY_MAX);
 
-    vpa_buf_init(&base64, WEBHOOK_BODY_MAX);
     webhook_encode_ca(ca, &base64);
-    vpa_buf_init(&body, WEBHOOK_BODY_MAX);
     vpa_json_writer_init(&w, &body);
     vpa_json_open_object(&w);
-    vpa_json_key(&w, "webhooks");
-    vpa_json_open_array(&w);
+    vpa_json_member_array(&w, "webhooks");
     vpa_json_open_object(&w);
     vpa_json_member_string(&w, "name", WEBHOOK_NAME);
-    vpa_json_key(&w, "clientConfig");
-    vpa_json_open_object(&w);
+    vpa_json_member_object(&w, "clientConfig");
     vpa_json_member_string(&w, "caBundle", vpa_buf_text(&base64));
     vpa_json_close_object(&w);
     vpa_json_close_object(&w);

@@ -95,8 +95,7 @@ static void put_labels(struct vpa_json_writer *w, const char *text)
         VPA_ERROR("Unable to parse webhook labels", VPA_KERR(&err));
         return;
     }
-    vpa_json_key(w, "labels");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "labels");
     for (int i = 0; i < count; i++) {
         vpa_auto_free char *key = vpa_xstrndup(labels[i].key.ptr, labels[i].key.len);
         vpa_json_key(w, key);
@@ -112,9 +111,8 @@ void webhook_encode_ca(const char *ca, struct vpa_buf *out)
 
 static void put_ca_bundle(struct vpa_json_writer *w, const char *ca)
 {
-    vpa_auto_buf base64 = {0};
+    vpa_auto_buf base64 = VPA_BUF(WEBHOOK_BODY_MAX);
 
-    vpa_buf_init(&base64, WEBHOOK_BODY_MAX);
     webhook_encode_ca(ca, &base64);
     vpa_json_member_string(w, "caBundle", vpa_buf_text(&base64));
 }
@@ -122,15 +120,13 @@ static void put_ca_bundle(struct vpa_json_writer *w, const char *ca)
 static void put_client_config(struct vpa_json_writer *w, const struct admission_config *config,
                               const char *ns, const char *ca)
 {
-    vpa_json_key(w, "clientConfig");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "clientConfig");
     if (config->register_by_url) {
         vpa_auto_free char *url =
             vpa_xprintf("%s:%s", config->webhook_address, config->webhook_port);
         vpa_json_member_string(w, "url", url);
     } else {
-        vpa_json_key(w, "service");
-        vpa_json_open_object(w);
+        vpa_json_member_object(w, "service");
         vpa_json_member_string(w, "namespace", ns);
         vpa_json_member_string(w, "name", config->webhook_service);
         vpa_json_close_object(w);
@@ -143,8 +139,7 @@ static void put_client_config(struct vpa_json_writer *w, const struct admission_
 static void put_strings(struct vpa_json_writer *w, const char *name, const char *const *items,
                         size_t count)
 {
-    vpa_json_key(w, name);
-    vpa_json_open_array(w);
+    vpa_json_member_array(w, name);
     for (size_t i = 0; i < count; i++)
         vpa_json_put_string(w, items[i]);
     vpa_json_close_array(w);
@@ -170,15 +165,12 @@ static void put_namespace_selector(struct vpa_json_writer *w, const char *ignore
     const char *rest = ignored;
     struct vpa_slice ns;
 
-    vpa_json_key(w, "namespaceSelector");
-    vpa_json_open_object(w);
-    vpa_json_key(w, "matchExpressions");
-    vpa_json_open_array(w);
+    vpa_json_member_object(w, "namespaceSelector");
+    vpa_json_member_array(w, "matchExpressions");
     vpa_json_open_object(w);
     vpa_json_member_string(w, "key", NAMESPACE_KEY);
     vpa_json_member_string(w, "operator", "NotIn");
-    vpa_json_key(w, "values");
-    vpa_json_open_array(w);
+    vpa_json_member_array(w, "values");
     while (vpa_str_split(&rest, ',', &ns))
         put_slice(w, ns);
     vpa_json_close_array(w);
@@ -197,18 +189,15 @@ void webhook_encode(const struct admission_config *config, const char *ns, const
     vpa_json_open_object(&w);
     vpa_json_member_string(&w, "kind", "MutatingWebhookConfiguration");
     vpa_json_member_string(&w, "apiVersion", WEBHOOK_GROUP_VERSION);
-    vpa_json_key(&w, "metadata");
-    vpa_json_open_object(&w);
+    vpa_json_member_object(&w, "metadata");
     vpa_json_member_string(&w, "name", config->webhook_config_name);
     put_labels(&w, config->webhook_labels);
     vpa_json_close_object(&w);
-    vpa_json_key(&w, "webhooks");
-    vpa_json_open_array(&w);
+    vpa_json_member_array(&w, "webhooks");
     vpa_json_open_object(&w);
     vpa_json_member_string(&w, "name", WEBHOOK_NAME);
     put_client_config(&w, config, ns, ca);
-    vpa_json_key(&w, "rules");
-    vpa_json_open_array(&w);
+    vpa_json_member_array(&w, "rules");
     put_rule(&w, false, "", "v1", "pods");
     put_rule(&w, true, "autoscaling.k8s.io", "*", "verticalpodautoscalers");
     vpa_json_close_array(&w);

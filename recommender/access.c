@@ -46,8 +46,7 @@ struct access {
 
 static void put_extras(struct vpa_json_writer *w, const struct caller *caller)
 {
-    vpa_json_key(w, "extra");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "extra");
     for (size_t i = 0; i < caller->extra_count; i++) {
         bool first = true;
 
@@ -55,8 +54,7 @@ static void put_extras(struct vpa_json_writer *w, const struct caller *caller)
             first = strcmp(caller->extras[j].key, caller->extras[i].key) != 0;
         if (!first)
             continue;
-        vpa_json_key(w, caller->extras[i].key);
-        vpa_json_open_array(w);
+        vpa_json_member_array(w, caller->extras[i].key);
         for (size_t j = i; j < caller->extra_count; j++)
             if (strcmp(caller->extras[j].key, caller->extras[i].key) == 0)
                 vpa_json_put_string(w, caller->extras[j].value);
@@ -70,15 +68,13 @@ static void put_spec(struct vpa_json_writer *w, const struct caller *caller, con
     vpa_json_open_object(w);
     vpa_json_member_string(w, "user", caller->user);
     vpa_json_member_string_opt(w, "uid", caller->uid);
-    vpa_json_key(w, "groups");
-    vpa_json_open_array(w);
+    vpa_json_member_array(w, "groups");
     for (size_t i = 0; i < caller->group_count; i++)
         vpa_json_put_string(w, caller->groups[i]);
     vpa_json_close_array(w);
     if (caller->extra_count > 0)
         put_extras(w, caller);
-    vpa_json_key(w, "resourceAttributes");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "resourceAttributes");
     vpa_json_member_string(w, "namespace", ns);
     vpa_json_member_string(w, "verb", "create");
     vpa_json_member_string(w, "group", QUERY_GROUP);
@@ -232,9 +228,8 @@ static enum access_verdict wait_for(struct access *a, const char *question)
 
 enum access_verdict access_ask(struct access *a, const struct caller *caller, const char *ns)
 {
-    vpa_auto_buf question = {0};
+    vpa_auto_buf question = VPA_BUF(ACCESS_QUESTION_MAX);
 
-    vpa_buf_init(&question, ACCESS_QUESTION_MAX);
     access_encode(caller, ns, &question);
     if (vpa_buf_failed(&question))
         return ACCESS_UNKNOWN;

@@ -139,9 +139,8 @@ static void write_down(struct vpa_ledger *ledger, const struct vpa_recommendatio
                        const struct vpa_recommendation *rec, struct vpa_ledger_entry *entry)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf inputs = {0};
+    vpa_auto_buf inputs = VPA_BUF(VPA_LEDGER_PAGE_MAX);
 
-    vpa_buf_init(&inputs, VPA_LEDGER_PAGE_MAX);
     vpa_json_writer_init(&w, &inputs);
     vpa_recommendation_facts_encode(&w, facts, rec);
     entry->ns = facts->vpa->meta.ns;
@@ -156,7 +155,7 @@ void account_tell(struct vpa_ledger *ledger, void **noted,
                   const struct vpa_recommendation *rec, const struct vpa_object_status *status,
                   vpa_time now)
 {
-    vpa_auto_buf why = {0};
+    vpa_auto_buf why = VPA_BUF(VPA_LEDGER_LINE_MAX);
     struct note *old = *noted, *new;
     const char *rule;
 
@@ -168,7 +167,6 @@ void account_tell(struct vpa_ledger *ledger, void **noted,
         free(new);
         return;
     }
-    vpa_buf_init(&why, VPA_LEDGER_LINE_MAX);
     put_targets(old && old->names == new->names && old->count == new->count ? old : NULL, rec,
                 &why);
     if (!old || old->conditions != new->conditions)

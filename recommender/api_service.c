@@ -144,19 +144,16 @@ bool api_service_read(struct api_service *s)
 
 static void encode(const struct api_service *s, const char *wanted, struct vpa_buf *body)
 {
-    vpa_auto_buf base64 = {0};
+    vpa_auto_buf base64 = VPA_BUF(BODY_MAX);
     struct vpa_json_writer w;
 
-    vpa_buf_init(&base64, BODY_MAX);
     vpa_base64_encode(&base64, wanted, strlen(wanted));
     vpa_json_writer_init(&w, body);
     vpa_json_open_object(&w);
-    vpa_json_key(&w, "metadata");
-    vpa_json_open_object(&w);
+    vpa_json_member_object(&w, "metadata");
     vpa_json_member_string(&w, "resourceVersion", s->version);
     vpa_json_close_object(&w);
-    vpa_json_key(&w, "spec");
-    vpa_json_open_object(&w);
+    vpa_json_member_object(&w, "spec");
     vpa_json_member_string(&w, "caBundle", vpa_buf_text(&base64));
     vpa_json_close_object(&w);
     vpa_json_close_object(&w);
@@ -164,9 +161,8 @@ static void encode(const struct api_service *s, const char *wanted, struct vpa_b
 
 static int write_bundle(struct api_service *s, const char *wanted, struct vpa_error *err)
 {
-    vpa_auto_buf body = {0};
+    vpa_auto_buf body = VPA_BUF(BODY_MAX);
 
-    vpa_buf_init(&body, BODY_MAX);
     encode(s, wanted, &body);
     return call(s, VPA_KUBE_PATCH_MERGE, &body, err);
 }

@@ -54,8 +54,7 @@ static void put_head(struct vpa_json_writer *w, const char *name)
     vpa_json_open_object(w);
     vpa_json_member_string(w, "kind", "VerticalPodAutoscalerCheckpoint");
     vpa_json_member_string(w, "apiVersion", VPA_GROUP_VERSION);
-    vpa_json_key(w, "metadata");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "metadata");
     vpa_json_member_string(w, "name", name);
 }
 
@@ -95,9 +94,8 @@ static void put_annotations(struct vpa_json_writer *w, const struct annotation *
 
 static void patch_annotation(struct vpa_json_patch *patch, const struct annotation *item)
 {
-    vpa_auto_buf path = {0};
+    vpa_auto_buf path = VPA_BUF(256);
 
-    vpa_buf_init(&path, 256);
     vpa_buf_puts(&path, "/metadata/annotations");
     vpa_json_pointer_add(&path, item->name);
     vpa_json_put_string(vpa_json_patch_op(patch, VPA_PATCH_ADD, vpa_buf_text(&path)), item->text);
@@ -133,9 +131,8 @@ void checkpoint_send_patch(struct checkpoint_worker *worker)
 {
     const struct checkpoint_job *job = checkpoint_job_of(worker);
     struct vpa_json_patch patch;
-    vpa_auto_buf body = {0};
+    vpa_auto_buf body = VPA_BUF(CHECKPOINT_BODY_MAX);
 
-    vpa_buf_init(&body, CHECKPOINT_BODY_MAX);
     vpa_json_patch_begin(&patch, &body);
     vpa_json_put_raw(vpa_json_patch_op(&patch, VPA_PATCH_REPLACE, "/status"), job->status,
                      strlen(job->status));
@@ -150,9 +147,8 @@ void checkpoint_send_create(struct checkpoint_worker *worker)
 {
     const struct checkpoint_job *job = checkpoint_job_of(worker);
     struct vpa_json_writer w;
-    vpa_auto_buf body = {0};
+    vpa_auto_buf body = VPA_BUF(CHECKPOINT_BODY_MAX);
 
-    vpa_buf_init(&body, CHECKPOINT_BODY_MAX);
     vpa_json_writer_init(&w, &body);
     put_head(&w, job->name);
     struct annotation items[ANNOTATIONS_MAX];
@@ -162,13 +158,11 @@ void checkpoint_send_create(struct checkpoint_worker *worker)
         put_annotations(&w, items, count);
     }
     vpa_json_close_object(&w);
-    vpa_json_key(&w, "spec");
-    vpa_json_open_object(&w);
+    vpa_json_member_object(&w, "spec");
     vpa_json_member_string_opt(&w, "vpaObjectName", vpa_autoscaler_name(worker->vpa));
     vpa_json_member_string_opt(&w, "containerName", checkpoint_entry_container(job->entry));
     vpa_json_close_object(&w);
-    vpa_json_key(&w, "status");
-    vpa_json_put_raw(&w, job->status, strlen(job->status));
+    vpa_json_member_raw(&w, "status", job->status, strlen(job->status));
     vpa_json_close_object(&w);
     worker->stage = STAGE_CREATE;
     send_call(worker, VPA_KUBE_CREATE, NULL, &body);
@@ -217,15 +211,13 @@ static void put_source(struct vpa_json_writer *w, const char *member, struct sou
 {
     if (!source.is_json)
         return;
-    vpa_json_key(w, member);
-    vpa_json_put_raw(w, source.text.ptr, source.text.len);
+    vpa_json_member_raw(w, member, source.text.ptr, source.text.len);
 }
 
 /* The copy goes with the VPA that it names. */
 static void put_names(struct vpa_json_writer *w, const struct checkpoint_identity *id)
 {
-    vpa_json_key(w, "spec");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "spec");
     vpa_json_member_string(w, "vpaObjectName", id->vpa);
     vpa_json_member_string(w, "containerName", id->container);
     vpa_json_close_object(w);
@@ -289,8 +281,7 @@ static int on_unreadable(struct checkpoint_worker *worker, struct vpa_slice text
     vpa_buf_init(&worker->copy, text.len * ESCAPE_MAX + 4096);
     vpa_json_writer_init(&w, &worker->copy);
     put_head(&w, name);
-    vpa_json_key(&w, "annotations");
-    vpa_json_open_object(&w);
+    vpa_json_member_object(&w, "annotations");
     vpa_json_member_string(&w, CHECKPOINT_UNREADABLE_ANNOTATION, since);
     vpa_json_member_string_opt(
         &w, CHECKPOINT_STATE_ANNOTATION,
@@ -362,9 +353,8 @@ void checkpoint_send_keep(struct checkpoint_worker *worker, enum checkpoint_stag
 void checkpoint_send_keep_delete(struct checkpoint_worker *worker)
 {
     vpa_auto_free char *name = checkpoint_kept_name(worker);
-    vpa_auto_buf body = {0};
+    vpa_auto_buf body = VPA_BUF(256);
 
-    vpa_buf_init(&body, 256);
     vpa_buf_puts(&body, "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"" VPA_GROUP_VERSION "\"}");
     worker->stage = STAGE_KEEP_DELETE;
     send_call(worker, VPA_KUBE_DELETE, name, &body);

@@ -185,10 +185,9 @@ static void on_present(void *ctx, const struct vpa_json *item, struct vpa_slice 
 static void ask_for_vpas(struct collection *g, const char *ns)
 {
     const struct checkpoints_options *o = &g->checkpoints->options;
-    vpa_auto_buf path = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
     struct vpa_error err;
 
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, VPA_GROUP_VERSION, ns, "verticalpodautoscalers", NULL, NULL);
     struct vpa_list_request request = {.path = vpa_buf_text(&path),
                                        .paged = true,

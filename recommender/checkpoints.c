@@ -207,11 +207,10 @@ static bool is_of_target(struct loading *l, const struct checkpoint_identity *id
 {
     const char *target =
         vpa_json_string(vpa_json_find(id->annotations, VPA_HISTORY_TARGET_ANNOTATION));
-    vpa_auto_buf named = {0};
+    vpa_auto_buf named = VPA_BUF(VPA_OBJECT_TARGET_MAX);
 
     if (!target || !l->checkpoints->options.config->checkpoint_open_intervals)
         return true;
-    vpa_buf_init(&named, VPA_OBJECT_TARGET_MAX);
     vpa_object_target(vpa_autoscaler_object(v), &named);
     if (strcmp(vpa_buf_text(&named), target) == 0 || is_gone_on_with(l, id, item))
         return true;

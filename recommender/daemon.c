@@ -82,9 +82,8 @@ static int work(struct vpa_process *process, struct recommender *recommender)
 
 static void print_table(const struct shadow *shadow)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(TABLE_MAX);
 
-    vpa_buf_init(&text, TABLE_MAX);
     shadow_write_table(shadow, &text);
     fputs(vpa_buf_text(&text), stdout);
 }

@@ -46,7 +46,7 @@ static bool query_selector(struct vpa_arena *arena, const struct vpa_selector *s
     struct vpa_requirement *items = vpa_arena_alloc(arena, (count + 1) * sizeof *items);
     const char **value = vpa_arena_alloc(arena, sizeof *value);
     size_t at = 0;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(VPA_KUBE_PATH_MAX);
 
     *value = pod;
     while (at < count && strcmp(selector->items[at].key, "pod") <= 0)
@@ -57,7 +57,6 @@ static bool query_selector(struct vpa_arena *arena, const struct vpa_selector *s
         .key = "pod", .op = VPA_SELECT_EQUALS, .values = value, .value_count = 1};
 
     struct vpa_selector both = {.items = items, .count = count + 1};
-    vpa_buf_init(&text, VPA_KUBE_PATH_MAX);
     vpa_selector_format(&both, &text);
     *out = vpa_arena_strdup(arena, vpa_buf_text(&text));
     return !vpa_buf_failed(&text);

@@ -172,10 +172,8 @@ bool feeder_knows_vpa(const struct feeder *f, const char *ns, const char *name)
 
 static bool names_same_target(const struct vpa_object *a, const struct vpa_object *b)
 {
-    vpa_auto_buf one = {0}, other = {0};
+    vpa_auto_buf one = VPA_BUF(VPA_OBJECT_TARGET_MAX), other = VPA_BUF(VPA_OBJECT_TARGET_MAX);
 
-    vpa_buf_init(&one, VPA_OBJECT_TARGET_MAX);
-    vpa_buf_init(&other, VPA_OBJECT_TARGET_MAX);
     vpa_object_target(a, &one);
     vpa_object_target(b, &other);
     return strcmp(vpa_buf_text(&one), vpa_buf_text(&other)) == 0;

@@ -98,9 +98,8 @@ static int add_usage(struct history *h, enum prom_kind kind, const struct prom_s
     const char *name = vpa_labels_get(&series->labels, o->container_name_label);
 
     if (!ns || !pod_name || !name) {
-        vpa_auto_buf metric = {0};
+        vpa_auto_buf metric = VPA_BUF(VPA_ERROR_TEXT_MAX);
 
-        vpa_buf_init(&metric, VPA_ERROR_TEXT_MAX);
         prom_format_metric(&series->labels, &metric);
         return vpa_fail(err, VPA_INVALID, "cannot get container ID from labels: %s",
                         vpa_buf_text(&metric));
@@ -144,9 +143,8 @@ static int add_labels(struct history *h, const struct prom_series *series, struc
     const char *name = vpa_labels_get(&series->labels, o->pod_name_label);
 
     if (!ns || !name) {
-        vpa_auto_buf metric = {0};
+        vpa_auto_buf metric = VPA_BUF(VPA_ERROR_TEXT_MAX);
 
-        vpa_buf_init(&metric, VPA_ERROR_TEXT_MAX);
         prom_format_metric(&series->labels, &metric);
         return vpa_fail(err, VPA_INVALID, "cannot get container ID from labels %s: no %s label",
                         vpa_buf_text(&metric), !ns ? o->pod_namespace_label : o->pod_name_label);

@@ -221,10 +221,9 @@ static int parse_without_list(struct vpa_arena *arena, const char *body, size_t 
                               const struct list_text *list, const struct vpa_json **root,
                               struct vpa_error *err)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(ENVELOPE_MAX);
     struct vpa_error e;
 
-    vpa_buf_init(&text, ENVELOPE_MAX);
     if (list->begin) {
         vpa_buf_append(&text, body, (size_t)(list->begin - body));
         vpa_buf_puts(&text, "[]");

@@ -84,11 +84,9 @@ static int send_request(struct vpa_transport *transport, const struct prom_plan 
     bool is_post = strcmp(a->method, "POST") == 0;
     struct vpa_header headers[2];
     size_t header_count = 0;
-    vpa_auto_buf url = {0};
-    vpa_auto_buf body = {0};
+    vpa_auto_buf url = VPA_BUF(URL_MAX);
+    vpa_auto_buf body = VPA_BUF(URL_MAX);
 
-    vpa_buf_init(&url, URL_MAX);
-    vpa_buf_init(&body, URL_MAX);
     if (is_post) {
         prom_post_url(plan, a->kind, &url);
         put_arguments(plan, a, now, &body);

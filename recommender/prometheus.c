@@ -45,9 +45,8 @@ static void url_escape(struct vpa_buf *out, const char *text)
 static char *basic_auth(const char *user, const char *password)
 {
     vpa_auto_free char *pair = vpa_xprintf("%s:%s", user, password);
-    vpa_auto_buf out = {0};
+    vpa_auto_buf out = VPA_BUF(TEXT_MAX);
 
-    vpa_buf_init(&out, TEXT_MAX);
     vpa_buf_puts(&out, "Basic ");
     vpa_base64_encode(&out, pair, strlen(pair));
     return vpa_buf_take(&out);
@@ -342,9 +341,8 @@ void prom_range_arguments(const struct prom_plan *plan, const struct prom_range 
                           struct vpa_buf *out)
 {
     struct argument_list list = {.count = 0};
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(TEXT_MAX);
 
-    vpa_buf_init(&text, TEXT_MAX);
     if (plan->query)
         arguments_of_address(plan->query, &list);
     argument_set(&list, "query", range->query);
@@ -361,9 +359,8 @@ void prom_arguments(const struct prom_plan *plan, enum prom_kind kind, vpa_time 
                     struct vpa_buf *out)
 {
     struct argument_list list = {.count = 0};
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(TEXT_MAX);
 
-    vpa_buf_init(&text, TEXT_MAX);
     prom_query_text(plan, kind, &text);
     if (kind != PROM_LABELS) {
         prom_range_arguments(plan,

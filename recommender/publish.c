@@ -149,10 +149,9 @@ static void on_patched(void *ctx, const struct vpa_kube_result *result, const st
 static void start_patch(struct publisher *p, const struct vpa_autoscaler *v,
                         const struct vpa_object_status *status)
 {
-    vpa_auto_buf path = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
     struct vpa_json_writer w;
 
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, VPA_GROUP_VERSION, vpa_autoscaler_ns(v), "verticalpodautoscalers",
                   vpa_autoscaler_name(v), "status");
     vpa_buf_clear(&p->body);

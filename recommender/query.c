@@ -310,9 +310,8 @@ static void reply(struct vpa_server_response *response, int status, struct vpa_b
 const char *query_refuse(struct vpa_server_response *response, int status, const char *reason,
                          const char *message)
 {
-    vpa_auto_buf body = {0};
+    vpa_auto_buf body = VPA_BUF(QUERY_ANSWER_MAX);
 
-    vpa_buf_init(&body, QUERY_ANSWER_MAX);
     query_object_encode_failure(&body, status, reason, message);
     reply(response, status, &body);
     return reason;
@@ -336,7 +335,7 @@ static const char *answer_query(const struct answers *a, const struct vpa_owner_
                                 struct vpa_server_response *response)
 {
     vpa_auto_arena arena = {0};
-    vpa_auto_buf body = {0};
+    vpa_auto_buf body = VPA_BUF(QUERY_ANSWER_MAX);
     struct query_object query;
     struct vpa_error err;
 
@@ -348,7 +347,6 @@ static const char *answer_query(const struct answers *a, const struct vpa_owner_
                             "no pass has been made since the start: history is not loaded yet");
 
     struct outcome outcome = decide(a, view, &arena, &query);
-    vpa_buf_init(&body, QUERY_ANSWER_MAX);
     query_object_encode(&body, &query, outcome.rec, outcome.error);
     if (vpa_buf_failed(&body))
         return query_refuse(response, 413, "RequestEntityTooLarge", "the answer would be too long");

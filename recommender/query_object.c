@@ -165,8 +165,7 @@ bool query_object_concerns(const struct query_object *query, const struct vpa_re
 static void put_requests(struct vpa_json_writer *w, const char *name,
                          const struct vpa_resource_list *requests)
 {
-    vpa_json_key(w, name);
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, name);
     vpa_json_key(w, "requests");
     vpa_resource_list_encode(w, requests);
     vpa_json_close_object(w);
@@ -187,10 +186,8 @@ static void put_container(struct vpa_json_writer *w, const struct vpa_container_
 static void put_recommendation(struct vpa_json_writer *w, const struct query_object *query,
                                const struct vpa_recommendation *rec)
 {
-    vpa_json_key(w, "recommendation");
-    vpa_json_open_object(w);
-    vpa_json_key(w, "containerRecommendations");
-    vpa_json_open_array(w);
+    vpa_json_member_object(w, "recommendation");
+    vpa_json_member_array(w, "containerRecommendations");
     for (size_t i = 0; i < query->container_count; i++) {
         const struct vpa_container_recommendation *c =
             vpa_recommendation_find(rec, query->containers[i]);
@@ -207,13 +204,10 @@ static void put_question(struct vpa_json_writer *w, const struct query_object *q
     vpa_json_member_string(w, "apiVersion", QUERY_API_VERSION);
     vpa_json_member_string(w, "kind", QUERY_KIND);
     if (query->metadata) {
-        vpa_json_key(w, "metadata");
-        vpa_json_put_node(w, query->metadata);
+        vpa_json_member_node(w, "metadata", query->metadata);
     }
-    vpa_json_key(w, "spec");
-    vpa_json_open_object(w);
-    vpa_json_key(w, "pod");
-    vpa_json_put_node(w, query->pod);
+    vpa_json_member_object(w, "spec");
+    vpa_json_member_node(w, "pod", query->pod);
     vpa_json_close_object(w);
 }
 
@@ -225,8 +219,7 @@ void query_object_encode(struct vpa_buf *out, const struct query_object *query,
     vpa_json_writer_init(&w, out);
     vpa_json_open_object(&w);
     put_question(&w, query);
-    vpa_json_key(&w, "status");
-    vpa_json_open_object(&w);
+    vpa_json_member_object(&w, "status");
     if (error)
         vpa_json_member_string(&w, "error", error);
     else
@@ -244,8 +237,7 @@ void query_object_encode_failure(struct vpa_buf *out, int code, const char *reas
     vpa_json_open_object(&w);
     vpa_json_member_string(&w, "kind", "Status");
     vpa_json_member_string(&w, "apiVersion", "v1");
-    vpa_json_key(&w, "metadata");
-    vpa_json_open_object(&w);
+    vpa_json_member_object(&w, "metadata");
     vpa_json_close_object(&w);
     vpa_json_member_string(&w, "status", "Failure");
     vpa_json_member_string(&w, "message", message);

@@ -133,9 +133,8 @@ static int fill_kind(struct refill *r, const struct vpa_autoscaler *v, const cha
     const struct vpa_parameters *p = vpa_method_parameters(vpa_knowledge_method(taking->knowledge));
     bool cpu = taking->kind == VPA_KIND_CPU;
     vpa_time now = vpa_loop_now(r->options.loop);
-    vpa_auto_buf query = {0};
+    vpa_auto_buf query = VPA_BUF(QUERY_MAX);
 
-    vpa_buf_init(&query, QUERY_MAX);
     vpa_crane_query(&query, taking->kind, vpa_or_empty(target->kind), vpa_or_empty(target->name),
                     vpa_autoscaler_ns(v), container);
     if (vpa_buf_failed(&query))

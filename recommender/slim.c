@@ -42,9 +42,8 @@ static struct slim_policy *policy_new(const char *key, const struct vpa_json *no
 static struct slim_policy *policy_get(struct slim_pool *pool, const struct vpa_json *node)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf key = {0};
+    vpa_auto_buf key = VPA_BUF(POLICY_TEXT_MAX);
 
-    vpa_buf_init(&key, POLICY_TEXT_MAX);
     vpa_json_writer_init(&w, &key);
     vpa_json_put_node(&w, node);
     if (vpa_buf_failed(&key))

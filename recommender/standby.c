@@ -104,9 +104,8 @@ static int read_lease(struct standby *s, struct vpa_arena *arena, struct vpa_lea
 {
     struct vpa_kube_result result = {0};
     const struct vpa_json *root;
-    vpa_auto_buf path = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
 
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, LEASES, s->ns, "leases", s->name, NULL);
     const struct vpa_kube_call call = {
         .verb = VPA_KUBE_GET, .path = vpa_buf_text(&path), .timeout = LEASE_TIMEOUT};
@@ -122,10 +121,8 @@ static int write_lease(struct standby *s, bool exists, const struct vpa_lease *l
                        struct vpa_error *err)
 {
     struct vpa_json_writer json;
-    vpa_auto_buf path = {0}, body = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX), body = VPA_BUF(LEASE_MAX);
 
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
-    vpa_buf_init(&body, LEASE_MAX);
     vpa_kube_path(&path, LEASES, s->ns, "leases", exists ? s->name : NULL, NULL);
     vpa_json_writer_init(&json, &body);
     vpa_lease_encode(&json, lease);

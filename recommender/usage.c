@@ -55,9 +55,8 @@ static vpa_duration patience(vpa_duration interval)
 static int collect_metrics(const struct usage_options *o, vpa_time now, struct vpa_error *err)
 {
     struct reading reading = {.options = o, .now = now};
-    vpa_auto_buf path = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
 
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, METRICS_GROUP_VERSION, o->config->common.vpa_object_namespace, "pods",
                   NULL, NULL);
     struct vpa_list_request request = {.path = vpa_buf_text(&path),

@@ -111,9 +111,8 @@ static bool is_wanted(void *ctx)
 static void send_request(struct action *a, enum vpa_kube_verb verb, const char *subresource,
                          const char *body, size_t len, vpa_kube_done_fn done)
 {
-    vpa_auto_buf path = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
 
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, "v1", a->pod->meta.ns, "pods", a->pod->meta.name, subresource);
     a->flight.request = vpa_kube_start(a->work->pass->env->client,
                                        &(struct vpa_kube_call){.verb = verb,
@@ -161,10 +160,8 @@ static void put_precondition(struct vpa_json_writer *w, const char *uid)
 {
     if (!*vpa_or_empty(uid))
         return;
-    vpa_json_key(w, "deleteOptions");
-    vpa_json_open_object(w);
-    vpa_json_key(w, "preconditions");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "deleteOptions");
+    vpa_json_member_object(w, "preconditions");
     vpa_json_member_string(w, "uid", uid);
     vpa_json_close_object(w);
     vpa_json_close_object(w);
@@ -175,15 +172,13 @@ void updater_act_evict(struct work *w, size_t pod)
     struct vpa_replica_group *group = vpa_disruption_group(w->budget, pod);
     const struct vpa_meta *meta = &w->pods[pod]->meta;
     struct vpa_json_writer writer;
-    vpa_auto_buf body = {0};
+    vpa_auto_buf body = VPA_BUF(EVICTION_BODY_MAX);
 
-    vpa_buf_init(&body, EVICTION_BODY_MAX);
     vpa_json_writer_init(&writer, &body);
     vpa_json_open_object(&writer);
     vpa_json_member_string(&writer, "kind", "Eviction");
     vpa_json_member_string(&writer, "apiVersion", "policy/v1");
-    vpa_json_key(&writer, "metadata");
-    vpa_json_open_object(&writer);
+    vpa_json_member_object(&writer, "metadata");
     vpa_json_member_string(&writer, "name", meta->name);
     vpa_json_member_string(&writer, "namespace", meta->ns);
     vpa_json_close_object(&writer);
@@ -266,9 +261,8 @@ static bool has_got_annotations(const struct action *a, const struct vpa_kube_re
 
 static void send_annotations(struct action *a, const struct vpa_kube_result *resized)
 {
-    vpa_auto_buf mark = {0};
+    vpa_auto_buf mark = VPA_BUF(VPA_RESIZE_PATCH_MAX);
 
-    vpa_buf_init(&mark, VPA_RESIZE_PATCH_MAX);
     if (has_got_annotations(a, resized)) {
         vpa_resize_patch_mark(a->pod, &mark);
         send_request(a, VPA_KUBE_PATCH_JSON, NULL, mark.data, mark.len, on_annotated);

@@ -9,9 +9,8 @@
 char *updater_explain_update(struct work *w, const struct vpa_pod *pod)
 {
     struct vpa_recommendation wanted = updater_pass_wanted(w->pass, w->vpa, pod);
-    vpa_auto_buf why = {0};
+    vpa_auto_buf why = VPA_BUF(VPA_REASON_MAX);
 
-    vpa_buf_init(&why, VPA_REASON_MAX);
     if (wanted.present)
         vpa_reason_of_update(pod, w->vpa, &wanted, &w->pass->env->priority, &why);
     return vpa_buf_take(&why);
@@ -23,7 +22,7 @@ char *updater_decision_inputs(struct work *w, const struct vpa_pod *pod)
     const struct vpa_decision_facts facts = updater_work_facts(w, pod);
     struct vpa_decision decision;
     struct vpa_json_writer writer;
-    vpa_auto_buf inputs = {0};
+    vpa_auto_buf inputs = VPA_BUF(VPA_LEDGER_LINE_MAX);
     struct vpa_error err;
 
     if (!pass->env->ledger)
@@ -31,7 +30,6 @@ char *updater_decision_inputs(struct work *w, const struct vpa_pod *pod)
     vpa_arena_clear(&pass->scratch);
     if (vpa_decision_make(&pass->scratch, &facts, &decision, &err) < 0)
         return NULL;
-    vpa_buf_init(&inputs, VPA_LEDGER_LINE_MAX);
     vpa_json_writer_init(&writer, &inputs);
     vpa_decision_encode(&writer, &facts, &decision);
     return vpa_buf_failed(&inputs) ? NULL : vpa_buf_take(&inputs);
@@ -51,9 +49,8 @@ void updater_write_down(const struct pass_env *env, const struct vpa_object *vpa
 
 char *updater_explain_unboost(const struct vpa_pod *pod, const struct vpa_resource_list *requests)
 {
-    vpa_auto_buf why = {0};
+    vpa_auto_buf why = VPA_BUF(VPA_REASON_MAX);
 
-    vpa_buf_init(&why, VPA_REASON_MAX);
     vpa_reason_of_unboost(pod, requests, &why);
     return vpa_buf_take(&why);
 }

@@ -141,8 +141,7 @@ static void put_condition(struct vpa_json_writer *w, const struct vpa_condition 
     vpa_json_open_object(w);
     vpa_json_member_string(w, "type", c->type);
     vpa_json_member_string(w, "status", "True");
-    vpa_json_key(w, "lastTransitionTime");
-    vpa_json_put_time(w, c->last_transition);
+    vpa_json_member_time(w, "lastTransitionTime", c->last_transition);
     vpa_json_member_string(w, "reason", c->reason);
     vpa_json_member_string(w, "message", c->message);
     vpa_json_close_object(w);
@@ -229,12 +228,11 @@ static bool send_patch(struct condition_round *round, const struct vpa_object *v
                        const struct vpa_buf *body)
 {
     vpa_duration share = share_of(round->pass);
-    vpa_auto_buf path = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
     vpa_auto_arena arena = {0};
     struct vpa_kube_result result = {0};
     struct vpa_error err;
 
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, VPA_GROUP_VERSION, vpa->meta.ns, "verticalpodautoscalers", vpa->meta.name,
                   "status");
     round->sent++;
@@ -258,11 +256,10 @@ bool updater_condition_put(struct condition_round *round, const struct vpa_objec
                            const char *type, const struct vpa_condition *wanted)
 {
     struct vpa_json_patch patch;
-    vpa_auto_buf body = {0};
+    vpa_auto_buf body = VPA_BUF(PATCH_MAX);
 
     if (has_to_wait(round, vpa))
         return false;
-    vpa_buf_init(&body, PATCH_MAX);
     vpa_json_patch_begin(&patch, &body);
     vpa_json_put_string(vpa_json_patch_op(&patch, VPA_PATCH_TEST, "/metadata/resourceVersion"),
                         vpa->meta.resource_version);

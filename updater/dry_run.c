@@ -15,15 +15,13 @@
 /* Without blockOwnerDeletion, which asks for a right of its own. */
 static void put_owners(struct vpa_json_writer *w, const struct vpa_json *owners)
 {
-    vpa_json_key(w, "ownerReferences");
-    vpa_json_open_array(w);
+    vpa_json_member_array(w, "ownerReferences");
     vpa_json_foreach (owner, owners) {
         vpa_json_open_object(w);
         vpa_json_foreach (member, owner) {
             if (vpa_str_eq(vpa_json_name(member), "blockOwnerDeletion"))
                 continue;
-            vpa_json_key(w, vpa_json_name(member));
-            vpa_json_put_node(w, member);
+            vpa_json_member_node(w, vpa_json_name(member), member);
         }
         vpa_json_close_object(w);
     }
@@ -36,13 +34,11 @@ static void put_metadata(struct vpa_json_writer *w, const struct vpa_json *metad
         vpa_xprintf("%.200s-", vpa_or_empty(vpa_json_string(vpa_json_find(metadata, "name"))));
     const struct vpa_json *labels = vpa_json_find(metadata, "labels");
 
-    vpa_json_key(w, "metadata");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "metadata");
     vpa_json_member_string(w, "generateName", prefix);
     vpa_json_member_string(w, "namespace", vpa_json_string(vpa_json_find(metadata, "namespace")));
     if (labels) {
-        vpa_json_key(w, "labels");
-        vpa_json_put_node(w, labels);
+        vpa_json_member_node(w, "labels", labels);
     }
     vpa_replacement_annotations(w, vpa_json_find(metadata, "annotations"));
     put_owners(w, vpa_json_find(metadata, "ownerReferences"));
@@ -58,15 +54,13 @@ void updater_dry_run_pod(const struct vpa_json *pod, struct vpa_buf *out)
     vpa_json_member_string(&w, "apiVersion", "v1");
     vpa_json_member_string(&w, "kind", "Pod");
     put_metadata(&w, vpa_json_find(pod, "metadata"));
-    vpa_json_key(&w, "spec");
-    vpa_json_open_object(&w);
+    vpa_json_member_object(&w, "spec");
     vpa_json_foreach (member, vpa_json_find(pod, "spec")) {
         const char *name = vpa_json_name(member);
 
         if (vpa_str_eq(name, "nodeName") || vpa_str_eq(name, "ephemeralContainers"))
             continue;
-        vpa_json_key(&w, name);
-        vpa_json_put_node(&w, member);
+        vpa_json_member_node(&w, name, member);
     }
     vpa_json_close_object(&w);
     vpa_json_close_object(&w);
@@ -79,9 +73,8 @@ static int create(struct pass_env *env, const char *ns, const struct vpa_buf *bo
 {
     struct vpa_kube_result result = {0};
     const struct vpa_json *root;
-    vpa_auto_buf path = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
 
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, "v1", ns, "pods", NULL, NULL);
     vpa_kube_query(&path, "dryRun", "All");
     if (vpa_kube_do(env->client,
@@ -102,13 +95,11 @@ static int try_replacement(struct pass_env *env, const struct vpa_pod *pod, stru
                            struct vpa_pod *made, struct vpa_error *err)
 {
     const struct vpa_json *root;
-    vpa_auto_buf path = {0}, body = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX), body = VPA_BUF(POD_MAX);
 
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, "v1", pod->meta.ns, "pods", pod->meta.name, NULL);
     if (vpa_kube_get_json(env->client, vpa_buf_text(&path), arena, &root, err) < 0)
         return vpa_fail(err, VPA_RETRY, "the pod cannot be read for a dry run");
-    vpa_buf_init(&body, POD_MAX);
     updater_dry_run_pod(root, &body);
     if (vpa_buf_failed(&body))
         return vpa_fail(err, VPA_LIMIT, "the pod is too large for a dry run");
@@ -126,11 +117,10 @@ static bool may_create_pods(struct pass_env *env, const char *ns)
     struct vpa_kube_result result = {0};
     const struct vpa_json *root;
     vpa_auto_arena arena = {0};
-    vpa_auto_buf path = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
     struct vpa_error err;
     bool allowed = false;
 
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, "authorization.k8s.io/v1", NULL, "selfsubjectaccessreviews", NULL, NULL);
     if (vpa_kube_do(env->client,
                     &(struct vpa_kube_call){.verb = VPA_KUBE_CREATE,

@@ -399,13 +399,12 @@ static bool look_at(const struct look *look, struct trial *t)
 {
     const struct vpa_object *vpa = find_vpa(look, t->id.vpa);
     enum vpa_verdict verdict = VPA_VERDICT_VOID;
-    vpa_auto_buf seen = {0};
+    vpa_auto_buf seen = VPA_BUF(2 * VPA_SEEN_MAX);
 
     if (t->judged && !vpa_proof_breaker(look->prove->proof, t->id.vpa, t->id.way)) {
         drop_trial(look->prove, t->key);
         return false;
     }
-    vpa_buf_init(&seen, 2 * VPA_SEEN_MAX);
     if (vpa && uid_of(vpa) == t->vpa_uid && vpa_update_mode_active(vpa_update_mode_of(vpa)))
         verdict = updater_trial_judge(look->pass, t, vpa, &seen);
     if (verdict == VPA_VERDICT_WAIT && t->newest_pod && !t->judged)
@@ -653,7 +652,7 @@ bool updater_prove_dry_run(struct work *w, size_t pod, bool *pumped)
     struct pass_env *env = w->pass->env;
     enum vpa_verdict verdict;
     auto_id_texts texts = {0};
-    vpa_auto_buf seen = {0};
+    vpa_auto_buf seen = VPA_BUF(2 * VPA_SEEN_MAX);
 
     if (is_off(w, pod) || !vpa_str_eq(env->config->prove_evictions, "dry-run"))
         return true;
@@ -663,7 +662,6 @@ bool updater_prove_dry_run(struct work *w, size_t pod, bool *pumped)
     if (vpa_proof_ask(env->prove->proof, &id, updater_work_now(w)) != VPA_PERMIT_FIRST)
         return true;
     *pumped = true;
-    vpa_buf_init(&seen, 2 * VPA_SEEN_MAX);
     verdict = updater_dry_run(w, pod, &seen);
     if (!vpa_verdict_failed(verdict))
         return true;

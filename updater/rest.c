@@ -25,9 +25,8 @@ static struct vpa_rest_facts facts_of(const struct work *w, size_t pod, enum vpa
 static char *inputs_of(struct work *w, const struct vpa_rest_facts *facts)
 {
     struct vpa_json_writer writer;
-    vpa_auto_buf inputs = {0};
+    vpa_auto_buf inputs = VPA_BUF(VPA_LEDGER_LINE_MAX);
 
-    vpa_buf_init(&inputs, VPA_LEDGER_LINE_MAX);
     vpa_json_writer_init(&writer, &inputs);
     vpa_rest_facts_encode(&writer, &w->pass->scratch, facts);
     return vpa_buf_failed(&inputs) ? NULL : vpa_buf_take(&inputs);

@@ -117,9 +117,8 @@ static void on_pod(void *ctx, const void *before, const void *after)
 static struct vpa_cache *new_cache(const char *group_version, const char *ns,
                                    struct vpa_cache_options options)
 {
-    vpa_auto_buf path = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
 
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, group_version, ns, options.name, NULL, NULL);
     options.path = vpa_buf_text(&path);
     return vpa_cache_new(&options);

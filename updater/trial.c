@@ -148,9 +148,8 @@ static void put_slow(const struct trial *t, const struct vpa_pod *oldest, vpa_ti
 static bool has_helped(struct pass *pass, struct trial *t, const struct vpa_object *vpa,
                        const struct vpa_pod *pod)
 {
-    vpa_auto_buf unsaid = {0};
+    vpa_auto_buf unsaid = VPA_BUF(2 * VPA_SEEN_MAX);
 
-    vpa_buf_init(&unsaid, 2 * VPA_SEEN_MAX);
     return judge_replacement(pass, t, vpa, pod, &unsaid) == VPA_VERDICT_GOOD;
 }
 
@@ -330,12 +329,11 @@ static void on_unscheduled(void *ctx, const struct vpa_pod *pod, const char *rea
     vpa_auto_free char *key = owner ? vpa_xjoin(owner->kind, '/', owner->name) : NULL;
     struct trial *t = key ? vpa_table_find(&a->trials, key) : NULL;
     enum vpa_verdict verdict;
-    vpa_auto_buf seen = {0};
+    vpa_auto_buf seen = VPA_BUF(2 * VPA_SEEN_MAX);
 
     if (!t || t->verdict != VPA_VERDICT_WAIT || pod->meta.creation <= t->newest ||
         !vpa_time_is_unset(pod->meta.deletion))
         return;
-    vpa_buf_init(&seen, 2 * VPA_SEEN_MAX);
     verdict = judge_replacement(a->pass, t, t->asks, pod, &seen);
     if (!vpa_verdict_failed(verdict)) {
         vpa_buf_printf(&seen, "pod %s has the values and no node takes it: %.400s", pod->meta.name,
@@ -372,13 +370,12 @@ static void leave_alone(const struct pass_env *env, struct trial *t)
 /* Nothing has come and nothing waits. */
 static void conclude_absent(const struct pass_env *env, struct trial *t)
 {
-    vpa_auto_buf seen = {0};
+    vpa_auto_buf seen = VPA_BUF(2 * VPA_SEEN_MAX);
 
     if (t->may_be_fewer) {
         leave_alone(env, t);
         return;
     }
-    vpa_buf_init(&seen, 2 * VPA_SEEN_MAX);
     vpa_buf_printf(&seen,
                    "no replacement was created for pod %s, %lld of %d pods are there: a quota, "
                    "an admission webhook or the controller refuses it",

@@ -35,10 +35,9 @@ bool updater_unscheduled_each(struct vpa_kube_client *client, const char *ns,
                               updater_unscheduled_fn fn, void *ctx)
 {
     struct listing l = {.fn = fn, .ctx = ctx};
-    vpa_auto_buf path = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
     struct vpa_error err;
 
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, "v1", ns, "pods", NULL, NULL);
     vpa_kube_query(&path, "fieldSelector", "spec.nodeName=,status.phase=Pending");
     /* To its end: the pods of a batch may fill page after page before those of the owner. */

@@ -140,11 +140,9 @@ static void encode_weights(struct vpa_json_writer *w,
         sorted[i].weight = histogram->buckets[i].weight;
     }
     qsort(sorted, count, sizeof(*sorted), compare_keys);
-    vpa_json_key(w, "bucketWeights");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "bucketWeights");
     for (size_t i = 0; i < count; i++) {
-        vpa_json_key(w, sorted[i].key);
-        vpa_json_put_uint(w, sorted[i].weight);
+        vpa_json_member_uint(w, sorted[i].key, sorted[i].weight);
     }
     vpa_json_close_object(w);
 }
@@ -153,13 +151,11 @@ void vpa_histogram_checkpoint_encode(struct vpa_json_writer *w,
                                      const struct vpa_histogram_checkpoint *histogram)
 {
     vpa_json_open_object(w);
-    vpa_json_key(w, "referenceTimestamp");
-    vpa_json_put_time(w, histogram->reference);
+    vpa_json_member_time(w, "referenceTimestamp", histogram->reference);
     if (histogram->bucket_count)
         encode_weights(w, histogram);
     if (histogram->total_weight != 0) {
-        vpa_json_key(w, "totalWeight");
-        vpa_json_put_double(w, histogram->total_weight);
+        vpa_json_member_double(w, "totalWeight", histogram->total_weight);
     }
     vpa_json_close_object(w);
 }
@@ -225,8 +221,7 @@ int vpa_checkpoint_decode(struct vpa_arena *arena, const struct vpa_json *object
 
 static void encode_time(struct vpa_json_writer *w, const char *name, vpa_time t)
 {
-    vpa_json_key(w, name);
-    vpa_json_put_time(w, t);
+    vpa_json_member_time(w, name, t);
 }
 
 void vpa_checkpoint_status_encode(struct vpa_json_writer *w,
@@ -250,12 +245,10 @@ void vpa_checkpoint_encode(struct vpa_json_writer *w, const struct vpa_checkpoin
     vpa_json_open_object(w);
     vpa_json_member_string(w, "kind", "VerticalPodAutoscalerCheckpoint");
     vpa_json_member_string(w, "apiVersion", VPA_GROUP_VERSION);
-    vpa_json_key(w, "metadata");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "metadata");
     vpa_json_member_string_opt(w, "name", checkpoint->meta.name);
     vpa_json_close_object(w);
-    vpa_json_key(w, "spec");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "spec");
     vpa_json_member_string_opt(w, "vpaObjectName", checkpoint->vpa_object_name);
     vpa_json_member_string_opt(w, "containerName", checkpoint->container_name);
     vpa_json_close_object(w);
@@ -314,8 +307,7 @@ size_t vpa_open_intervals_encode(struct vpa_buf *out, const struct vpa_open_inte
     vpa_json_open_object(&w);
     put_hash(&w, "history", intervals->history);
     encode_time(&w, "end", end);
-    vpa_json_key(&w, "peaks");
-    vpa_json_open_array(&w);
+    vpa_json_member_array(&w, "peaks");
     for (; i < intervals->count; i++) {
         if (out->len - before + OPEN_INTERVAL_TEXT_MAX > VPA_OPEN_INTERVALS_TEXT_MAX)
             break;

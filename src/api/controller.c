@@ -138,9 +138,8 @@ static int decode_scale_selector(struct vpa_arena *arena, const struct vpa_json 
                                  struct vpa_scale *scale, struct vpa_error *err)
 {
     struct vpa_labels labels;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(SELECTOR_TEXT_MAX);
 
-    vpa_buf_init(&text, SELECTOR_TEXT_MAX);
     if (*scale->selector_text)
         return 0;
     if (vpa_json_string(node)) {

@@ -192,9 +192,8 @@ static int decode_operator(const char *text, enum vpa_selector_op *out, struct v
                      {"NotIn", VPA_SELECT_NOT_IN},
                      {"Exists", VPA_SELECT_EXISTS},
                      {"DoesNotExist", VPA_SELECT_DOES_NOT_EXIST}};
-    vpa_auto_buf quoted = {0};
+    vpa_auto_buf quoted = VPA_BUF(REQUIREMENT_TEXT_MAX);
 
-    vpa_buf_init(&quoted, REQUIREMENT_TEXT_MAX);
     for (size_t i = 0; i < VPA_COUNT(operators); i++) {
         if (strcmp(text, operators[i].text) == 0) {
             *out = operators[i].op;

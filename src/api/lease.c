@@ -28,9 +28,8 @@ static int keep_metadata(struct vpa_arena *arena, const struct vpa_json *metadat
                          struct vpa_error *err)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(METADATA_MAX);
 
-    vpa_buf_init(&text, METADATA_MAX);
     *out = NULL;
     if (vpa_json_is_null(metadata))
         return 0;
@@ -64,12 +63,10 @@ void vpa_lease_spec_encode(struct vpa_json_writer *w, const struct vpa_lease_spe
     if (spec->has_duration)
         vpa_json_member_int(w, "leaseDurationSeconds", spec->duration_seconds);
     if (!vpa_time_is_unset(spec->acquire_time)) {
-        vpa_json_key(w, "acquireTime");
-        vpa_json_put_micro_time(w, spec->acquire_time);
+        vpa_json_member_micro_time(w, "acquireTime", spec->acquire_time);
     }
     if (!vpa_time_is_unset(spec->renew_time)) {
-        vpa_json_key(w, "renewTime");
-        vpa_json_put_micro_time(w, spec->renew_time);
+        vpa_json_member_micro_time(w, "renewTime", spec->renew_time);
     }
     if (spec->has_transitions)
         vpa_json_member_int(w, "leaseTransitions", spec->transitions);

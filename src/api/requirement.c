@@ -134,9 +134,8 @@ bool vpa_label_integer(const char *text, int64_t *out)
 
 static void report_key(struct violations *v, const char *path, const char *key)
 {
-    vpa_auto_buf reasons = {0};
+    vpa_auto_buf reasons = VPA_BUF(REQUIREMENT_TEXT_MAX);
 
-    vpa_buf_init(&reasons, REQUIREMENT_TEXT_MAX);
     key_reasons(key, &reasons);
     if (reasons.len == 0)
         return;
@@ -188,9 +187,8 @@ static void report_count(struct violations *v, const struct vpa_requirement *r)
 
 static void report_value(struct violations *v, const struct vpa_requirement *r, size_t i)
 {
-    vpa_auto_buf reasons = {0};
+    vpa_auto_buf reasons = VPA_BUF(REQUIREMENT_TEXT_MAX);
 
-    vpa_buf_init(&reasons, REQUIREMENT_TEXT_MAX);
     value_reasons(r->values[i], &reasons);
     if (reasons.len == 0)
         return;

@@ -213,8 +213,7 @@ int vpa_resources_decode(struct vpa_arena *arena, const struct vpa_json *node,
 
 static void encode_item(struct vpa_json_writer *w, const struct vpa_resource *item)
 {
-    vpa_json_key(w, item->name);
-    vpa_json_put_quantity(w, &item->quantity);
+    vpa_json_member_quantity(w, item->name, &item->quantity);
 }
 
 /* Bytewise: cpu and memory stand first in the list, the others are in order behind them. */

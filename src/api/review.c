@@ -55,11 +55,10 @@ static int check_response(struct vpa_arena *arena, const struct vpa_json *node, 
 {
     static const char *const texts[] = {"uid", "patchType"};
     const char *patch = vpa_json_string(vpa_json_find(node, "patch"));
-    vpa_auto_buf bytes = {0};
+    vpa_auto_buf bytes = VPA_BUF(SIZE_MAX / 2);
     bool allowed;
 
     *(bool *)out = true;
-    vpa_buf_init(&bytes, SIZE_MAX / 2);
     if (vpa_json_is_null(node))
         return 0;
     if (!vpa_json_is_object(node))
@@ -168,8 +167,7 @@ int vpa_review_decode(const struct vpa_json *root, struct vpa_review_request *ou
 
 static void encode_patch(struct vpa_json_writer *w, const struct vpa_review_response *response)
 {
-    vpa_json_key(w, "patch");
-    vpa_json_put_raw(w, "\"", 1);
+    vpa_json_member_raw(w, "patch", "\"", 1);
     vpa_base64_encode(w->buf, response->patch, response->patch_len);
     vpa_buf_putc(w->buf, '"');
     vpa_json_member_string(w, "patchType", "JSONPatch");
@@ -183,8 +181,7 @@ void vpa_review_encode(struct vpa_buf *out, const struct vpa_review_response *re
     vpa_json_open_object(&w);
     vpa_json_member_string(&w, "kind", "AdmissionReview");
     vpa_json_member_string(&w, "apiVersion", "admission.k8s.io/v1");
-    vpa_json_key(&w, "response");
-    vpa_json_open_object(&w);
+    vpa_json_member_object(&w, "response");
     vpa_json_member_string(&w, "uid", response->uid ? response->uid : "");
     vpa_json_member_bool(&w, "allowed", response->allowed);
     if (response->status) {
@@ -194,8 +191,7 @@ void vpa_review_encode(struct vpa_buf *out, const struct vpa_review_response *re
     if (response->patch)
         encode_patch(&w, response);
     if (response->warning_count) {
-        vpa_json_key(&w, "warnings");
-        vpa_json_open_array(&w);
+        vpa_json_member_array(&w, "warnings");
         for (size_t i = 0; i < response->warning_count; i++)
             vpa_json_put_string(&w, response->warnings[i]);
         vpa_json_close_array(&w);

@@ -45,8 +45,7 @@ static void encode_causes(struct vpa_json_writer *w, const struct vpa_status *st
 {
     if (status->cause_count == 0)
         return;
-    vpa_json_key(w, "causes");
-    vpa_json_open_array(w);
+    vpa_json_member_array(w, "causes");
     for (size_t i = 0; i < status->cause_count; i++) {
         const struct vpa_status_cause *cause = &status->causes[i];
 
@@ -62,15 +61,13 @@ static void encode_causes(struct vpa_json_writer *w, const struct vpa_status *st
 void vpa_status_encode(struct vpa_json_writer *w, const struct vpa_status *status)
 {
     vpa_json_open_object(w);
-    vpa_json_key(w, "metadata");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "metadata");
     vpa_json_close_object(w);
     vpa_json_member_string_opt(w, "status", status->status);
     vpa_json_member_string_opt(w, "message", status->message);
     vpa_json_member_string_opt(w, "reason", status->reason);
     if (status->has_details) {
-        vpa_json_key(w, "details");
-        vpa_json_open_object(w);
+        vpa_json_member_object(w, "details");
         vpa_json_member_string_opt(w, "name", status->details_name);
         vpa_json_member_string_opt(w, "group", status->details_group);
         vpa_json_member_string_opt(w, "kind", status->details_kind);

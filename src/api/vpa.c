@@ -232,8 +232,7 @@ void vpa_recommendation_encode(struct vpa_json_writer *w, const struct vpa_recom
 {
     vpa_json_open_object(w);
     if (rec->container_count) {
-        vpa_json_key(w, "containerRecommendations");
-        vpa_json_open_array(w);
+        vpa_json_member_array(w, "containerRecommendations");
         for (size_t i = 0; i < rec->container_count; i++) {
             const struct vpa_container_recommendation *c = &rec->containers[i];
 

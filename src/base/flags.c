@@ -76,8 +76,7 @@ static int set_bool(const struct vpa_flag *row, const char *text, bool *out, str
             }
     if (!row->posix)
         return vpa_fail(err, VPA_INVALID, "parse error");
-    vpa_auto_buf quoted = {0};
-    vpa_buf_init(&quoted, VPA_ERROR_TEXT_MAX * 4);
+    vpa_auto_buf quoted = VPA_BUF(VPA_ERROR_TEXT_MAX * 4);
     vpa_quote_go(&quoted, text);
     return vpa_fail(err, VPA_INVALID, "strconv.ParseBool: parsing %s: invalid syntax",
                     vpa_buf_text(&quoted));
@@ -177,8 +176,7 @@ static int set_int32(const char *text, int64_t *out, struct vpa_error *err)
         *out = n;
         return 0;
     }
-    vpa_auto_buf quoted = {0};
-    vpa_buf_init(&quoted, VPA_ERROR_TEXT_MAX * 4);
+    vpa_auto_buf quoted = VPA_BUF(VPA_ERROR_TEXT_MAX * 4);
     vpa_quote_go(&quoted, text);
     return vpa_fail(err, VPA_INVALID, "strconv.ParseInt: parsing %s: %s", vpa_buf_text(&quoted),
                     ok ? "value out of range" : "invalid syntax");
@@ -294,11 +292,10 @@ static const struct vpa_flag *find_letter(const struct vpa_flags *flags, char le
 static int assign(struct parser *p, const struct vpa_flag *row, const char *value)
 {
     struct vpa_error inner;
-    vpa_auto_buf message = {0};
+    vpa_auto_buf message = VPA_BUF(VPA_ERROR_TEXT_MAX * 8);
 
     if (set_value(row, field_of(p->flags, row), p->arena, value, &inner) == 0)
         return 0;
-    vpa_buf_init(&message, VPA_ERROR_TEXT_MAX * 8);
     vpa_buf_puts(&message, "invalid argument ");
     vpa_quote_go(&message, value);
     vpa_buf_puts(&message, " for \"");

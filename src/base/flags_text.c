@@ -153,9 +153,8 @@ static bool is_zero_text(const char *text)
 
 static void put_default(const struct vpa_flag *row, struct vpa_buf *out)
 {
-    vpa_auto_buf preset = {0};
+    vpa_auto_buf preset = VPA_BUF(TEXT_MAX);
 
-    vpa_buf_init(&preset, TEXT_MAX);
     format_preset(row, &preset);
     const char *text = vpa_buf_text(&preset);
     if (is_zero_text(text))
@@ -191,11 +190,8 @@ void vpa_flags_usage(const struct vpa_flags *flags, const char *program, struct 
 
 static void log_row(const struct vpa_flags *flags, const struct vpa_flag *row)
 {
-    vpa_auto_buf value = {0}, preset = {0}, line = {0};
+    vpa_auto_buf value = VPA_BUF(TEXT_MAX), preset = VPA_BUF(TEXT_MAX), line = VPA_BUF(TEXT_MAX);
 
-    vpa_buf_init(&value, TEXT_MAX);
-    vpa_buf_init(&preset, TEXT_MAX);
-    vpa_buf_init(&line, TEXT_MAX);
     vpa_flag_format(flags, row, false, &value);
     format_preset(row, &preset);
     if (vpa_log_enabled(2, __FILE__)) {

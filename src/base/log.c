@@ -351,11 +351,10 @@ void vpa_log_write(enum vpa_severity severity, const char *file, int line, const
 {
     void (*put_field)(struct vpa_buf *, const struct vpa_log_field *) =
         options.json ? put_json_field : put_text_field;
-    vpa_auto_buf out = {0};
+    vpa_auto_buf out = VPA_BUF(LINE_MAX_BYTES);
 
     if (severity < options.least)
         return;
-    vpa_buf_init(&out, LINE_MAX_BYTES);
     vpa_buf_reserve(&out, USUAL_LINE);
     if (options.json) {
         put_json_head(&out, severity, file, line, message);
@@ -376,11 +375,10 @@ void vpa_log_write(enum vpa_severity severity, const char *file, int line, const
 
 void vpa_log_text(enum vpa_severity severity, const char *file, int line, const char *text)
 {
-    vpa_auto_buf out = {0};
+    vpa_auto_buf out = VPA_BUF(LINE_MAX_BYTES);
 
     if (severity < options.least)
         return;
-    vpa_buf_init(&out, LINE_MAX_BYTES);
     vpa_buf_reserve(&out, USUAL_LINE);
     if (options.json) {
         put_json_head(&out, severity, file, line, text);

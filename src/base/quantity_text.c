@@ -372,8 +372,7 @@ const char *vpa_quantity_text(struct vpa_arena *arena, const struct vpa_quantity
 
     if (end)
         return vpa_arena_strndup(arena, text, (size_t)(end - text));
-    vpa_auto_buf buf = {0};
-    vpa_buf_init(&buf, VPA_DECIMAL_DIGITS + FAST_TEXT_MAX);
+    vpa_auto_buf buf = VPA_BUF(VPA_DECIMAL_DIGITS + FAST_TEXT_MAX);
     vpa_quantity_format_text(q, &buf);
     return vpa_arena_strndup(arena, vpa_buf_text(&buf), buf.len);
 }

@@ -62,9 +62,8 @@ bool vpa_slice_eq(struct vpa_slice s, const char *text)
 
 static int not_a_number(const char *text, const char *what, struct vpa_error *err)
 {
-    vpa_auto_buf quoted = {0};
+    vpa_auto_buf quoted = VPA_BUF(512);
 
-    vpa_buf_init(&quoted, 512);
     vpa_quote_go(&quoted, text);
     return vpa_fail(err, VPA_INVALID, "%s: %s", vpa_buf_text(&quoted), what);
 }

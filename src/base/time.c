@@ -310,9 +310,8 @@ static void quote(struct vpa_buf *out, const char *text, size_t len)
 static int bad_duration(const char *text, const char *what, const char *unit, size_t unit_len,
                         struct vpa_error *err)
 {
-    vpa_auto_buf message = {0};
+    vpa_auto_buf message = VPA_BUF(VPA_ERROR_TEXT_MAX * 2);
 
-    vpa_buf_init(&message, VPA_ERROR_TEXT_MAX * 2);
     vpa_buf_printf(&message, "time: %s ", what);
     if (unit) {
         quote(&message, unit, unit_len);
@@ -484,9 +483,8 @@ void vpa_duration_format(vpa_duration d, char out[VPA_DURATION_TEXT_MAX])
 static int bad_prometheus(const char *before, const char *piece, size_t piece_len, const char *text,
                           struct vpa_error *err)
 {
-    vpa_auto_buf message = {0};
+    vpa_auto_buf message = VPA_BUF(VPA_ERROR_TEXT_MAX * 8);
 
-    vpa_buf_init(&message, VPA_ERROR_TEXT_MAX * 8);
     vpa_buf_puts(&message, before);
     if (piece) {
         vpa_auto_free char *copy = vpa_xstrndup(piece, piece_len);

@@ -55,10 +55,9 @@ vpa_time cli_now(const struct cli *cli)
 
 void cli_note(struct cli *cli, const char *fmt, ...)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(VPA_ERROR_TEXT_MAX);
     va_list args;
 
-    vpa_buf_init(&text, VPA_ERROR_TEXT_MAX);
     va_start(args, fmt);
     vpa_buf_vprintf(&text, fmt, args);
     va_end(args);
@@ -71,9 +70,8 @@ void cli_note(struct cli *cli, const char *fmt, ...)
 
 static void say(const char *what, const char *text)
 {
-    vpa_auto_buf safe = {0};
+    vpa_auto_buf safe = VPA_BUF(8 * VPA_ERROR_TEXT_MAX);
 
-    vpa_buf_init(&safe, 8 * VPA_ERROR_TEXT_MAX);
     cli_put_safe(&safe, text);
     fprintf(stderr, "%s: %s\n", what, vpa_buf_text(&safe));
 }
@@ -227,9 +225,8 @@ static int print(const struct vpa_buf *text)
 
 static int print_help(const struct cli_command *command)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(HELP_MAX);
 
-    vpa_buf_init(&text, HELP_MAX);
     cli_help(command, &text);
     return print(&text) < 0 ? CLI_FAILED : CLI_OK;
 }

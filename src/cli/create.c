@@ -157,26 +157,21 @@ static void put_vpa(struct creation *c, const struct cli_workload *w, const char
     vpa_json_open_object(out);
     vpa_json_member_string(out, "apiVersion", VPA_GROUP_VERSION);
     vpa_json_member_string(out, "kind", "VerticalPodAutoscaler");
-    vpa_json_key(out, "metadata");
-    vpa_json_open_object(out);
+    vpa_json_member_object(out, "metadata");
     vpa_json_member_string(out, "name", name);
     vpa_json_member_string(out, "namespace", w->ns);
     vpa_json_close_object(out);
-    vpa_json_key(out, "spec");
-    vpa_json_open_object(out);
-    vpa_json_key(out, "targetRef");
-    vpa_json_open_object(out);
+    vpa_json_member_object(out, "spec");
+    vpa_json_member_object(out, "targetRef");
     vpa_json_member_string(out, "apiVersion", w->api_version);
     vpa_json_member_string(out, "kind", w->kind);
     vpa_json_member_string(out, "name", w->name);
     vpa_json_close_object(out);
-    vpa_json_key(out, "updatePolicy");
-    vpa_json_open_object(out);
+    vpa_json_member_object(out, "updatePolicy");
     vpa_json_member_string(out, "updateMode", mode_of(c->cli));
     vpa_json_close_object(out);
     if (algorithm) {
-        vpa_json_key(out, "recommenders");
-        vpa_json_open_array(out);
+        vpa_json_member_array(out, "recommenders");
         vpa_json_open_object(out);
         vpa_json_member_string(out, "name", algorithm);
         vpa_json_close_object(out);
@@ -189,10 +184,9 @@ static void put_vpa(struct creation *c, const struct cli_workload *w, const char
 static void send_vpa(struct creation *c, const struct cli_workload *w, const char *name,
                      const struct vpa_buf *json)
 {
-    vpa_auto_buf path = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
     struct vpa_error err;
 
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, VPA_GROUP_VERSION, w->ns, "verticalpodautoscalers", NULL, NULL);
 
     int status = vpa_kube_do(c->cli->client,
@@ -214,11 +208,10 @@ static void create_one(struct creation *c, const struct vpa_controller_key *top)
     const struct cli_workload w = {
         .ns = top->ns, .kind = top->kind, .api_version = top->api_version, .name = top->name};
     const char *name = free_name(c, &w);
-    vpa_auto_buf json = {0};
+    vpa_auto_buf json = VPA_BUF(VPA_KUBE_PATH_MAX);
     struct vpa_json_writer writer;
 
     vpa_table_put(&c->covered, join(c, top->ns, top->kind, top->name), c);
-    vpa_buf_init(&json, VPA_KUBE_PATH_MAX);
     vpa_json_writer_init(&writer, &json);
     put_vpa(c, &w, name, &writer);
     c->made++;

@@ -53,12 +53,11 @@ static bool has_secret(const struct dash *d, const char *path)
 static int read_page(struct dash *d)
 {
     struct cli_world world;
-    vpa_auto_buf page = {0};
+    vpa_auto_buf page = VPA_BUF(CLI_OUT_MAX);
 
     d->cli->note_count = 0;
     if (cli_world_read(d->cli, d->cli->ns, &world, &d->failure) < 0)
         return -1;
-    vpa_buf_init(&page, CLI_OUT_MAX);
     cli_report_page(d->cli, &world, true, &page);
     cli_world_release(&world);
     if (vpa_buf_failed(&page))

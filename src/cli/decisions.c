@@ -176,10 +176,9 @@ static void put_target(struct vpa_buf *out, const struct cli_decisions_query *qu
 static int fetch_page(struct cli *cli, struct vpa_transport *transport, struct fetch *f)
 {
     const struct vpa_http_handler handler = {.ctx = f, .on_done = on_done};
-    vpa_auto_buf target = {0};
+    vpa_auto_buf target = VPA_BUF(VPA_KUBE_PATH_MAX);
     struct vpa_exchange *exchange;
 
-    vpa_buf_init(&target, VPA_KUBE_PATH_MAX);
     put_target(&target, f->query, f->next);
     f->done = false;
     exchange = vpa_transport_start(transport,

@@ -66,8 +66,7 @@ static void put_resources(struct vpa_json_writer *w, const struct vpa_container 
 
     vpa_json_open_object(w);
     vpa_json_member_string(w, "name", container->name);
-    vpa_json_key(w, "resources");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "resources");
     for (size_t i = 0; i < VPA_COUNT(parts); i++) {
         if (!parts[i].list->present || parts[i].list->count == 0)
             continue;
@@ -81,8 +80,7 @@ static void put_resources(struct vpa_json_writer *w, const struct vpa_container 
 static void open_members(struct vpa_json_writer *w, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        vpa_json_key(w, names[i]);
-        vpa_json_open_object(w);
+        vpa_json_member_object(w, names[i]);
     }
 }
 
@@ -102,14 +100,12 @@ static void put_patch(const struct difference *d, struct vpa_buf *out)
     vpa_json_open_object(&w);
     vpa_json_member_string(&w, "apiVersion", d->workload.api_version);
     vpa_json_member_string(&w, "kind", d->workload.kind);
-    vpa_json_key(&w, "metadata");
-    vpa_json_open_object(&w);
+    vpa_json_member_object(&w, "metadata");
     vpa_json_member_string(&w, "name", d->workload.name);
     vpa_json_member_string(&w, "namespace", d->cli->ns);
     vpa_json_close_object(&w);
     open_members(&w, cron ? path : plain, depth);
-    vpa_json_key(&w, "containers");
-    vpa_json_open_array(&w);
+    vpa_json_member_array(&w, "containers");
     for (size_t i = 0; i < d->pod.container_count; i++)
         if (d->plans[i].requests.count || d->plans[i].limits.count)
             put_resources(&w, &d->pod.containers[i], &d->plans[i]);
@@ -131,9 +127,8 @@ static void put_indented(struct vpa_buf *out, const char *text)
 static void put_kustomization(const struct difference *d, const struct vpa_buf *patch)
 {
     struct vpa_buf *out = &d->cli->out;
-    vpa_auto_buf yaml = {0};
+    vpa_auto_buf yaml = VPA_BUF(TEXT_MAX);
 
-    vpa_buf_init(&yaml, TEXT_MAX);
     (void)cli_put_yaml(&yaml, vpa_buf_text(patch), patch->len);
     vpa_buf_printf(out, "patches:\n- target:\n    kind: %s\n    name: %s\n  patch: |-\n",
                    d->workload.kind, d->workload.name);
@@ -145,20 +140,17 @@ static void put_kustomization(const struct difference *d, const struct vpa_buf *
 static void put_list(struct vpa_json_writer *w, const char *name,
                      const struct vpa_resource_list *before, const struct vpa_resource_list *after)
 {
-    vpa_json_key(w, name);
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, name);
     for (size_t i = 0; i < before->count; i++) {
         const struct vpa_quantity *q =
             after ? vpa_resource_find(after, before->items[i].name) : NULL;
 
-        vpa_json_key(w, before->items[i].name);
-        vpa_json_put_quantity(w, q ? q : &before->items[i].quantity);
+        vpa_json_member_quantity(w, before->items[i].name, q ? q : &before->items[i].quantity);
     }
     for (size_t i = 0; after && i < after->count; i++) {
         if (vpa_resource_find(before, after->items[i].name))
             continue;
-        vpa_json_key(w, after->items[i].name);
-        vpa_json_put_quantity(w, &after->items[i].quantity);
+        vpa_json_member_quantity(w, after->items[i].name, &after->items[i].quantity);
     }
     vpa_json_close_object(w);
 }
@@ -167,17 +159,15 @@ static void put_list(struct vpa_json_writer *w, const char *name,
 static int side(const struct difference *d, bool planned, const struct vpa_json **root,
                 struct vpa_error *err)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(TEXT_MAX);
     struct vpa_json_writer w;
 
-    vpa_buf_init(&text, TEXT_MAX);
     vpa_json_writer_init(&w, &text);
     vpa_json_open_object(&w);
     for (size_t i = 0; i < d->pod.container_count; i++) {
         const struct vpa_container *c = &d->pod.containers[i];
 
-        vpa_json_key(&w, c->name);
-        vpa_json_open_object(&w);
+        vpa_json_member_object(&w, c->name);
         put_list(&w, "requests", &c->resources.requests, planned ? &d->plans[i].requests : NULL);
         put_list(&w, "limits", &c->resources.limits, planned ? &d->plans[i].limits : NULL);
         vpa_json_close_object(&w);
@@ -202,11 +192,10 @@ static int print_difference(const struct difference *d, struct vpa_error *err)
 static int print(const struct difference *d, struct vpa_error *err)
 {
     const char *format = cli_option(d->cli, "format");
-    vpa_auto_buf patch = {0};
+    vpa_auto_buf patch = VPA_BUF(TEXT_MAX);
 
     if (!format && !cli_is_json(d->cli))
         return print_difference(d, err);
-    vpa_buf_init(&patch, TEXT_MAX);
     put_patch(d, &patch);
     if (format && strcmp(format, "kustomize") == 0) {
         put_kustomization(d, &patch);

@@ -13,10 +13,9 @@ void doctor_add(struct doctor *d, enum doctor_level level, const char *check, co
                 const char *advice, const char *fmt, ...)
 {
     struct vpa_arena *arena = &d->cli->arena;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(4 * VPA_ERROR_TEXT_MAX);
     va_list args;
 
-    vpa_buf_init(&text, 4 * VPA_ERROR_TEXT_MAX);
     va_start(args, fmt);
     vpa_buf_vprintf(&text, fmt, args);
     va_end(args);
@@ -57,8 +56,7 @@ static void print_json(struct doctor *d)
     struct cli_json json;
 
     cli_json_begin(&json, &w);
-    vpa_json_key(&w, "findings");
-    vpa_json_open_array(&w);
+    vpa_json_member_array(&w, "findings");
     for (size_t i = 0; i < d->count; i++) {
         const struct doctor_finding *f = &d->items[i];
 

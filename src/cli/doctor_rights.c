@@ -53,17 +53,14 @@ static void put_review(struct vpa_json_writer *w, const struct doctor *d, const 
     vpa_json_open_object(w);
     vpa_json_member_string(w, "apiVersion", "authorization.k8s.io/v1");
     vpa_json_member_string(w, "kind", "SubjectAccessReview");
-    vpa_json_key(w, "spec");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "spec");
     vpa_json_member_string(w, "user", user);
-    vpa_json_key(w, "groups");
-    vpa_json_open_array(w);
+    vpa_json_member_array(w, "groups");
     vpa_json_put_string(w, "system:serviceaccounts");
     vpa_json_put_string(w, group);
     vpa_json_put_string(w, "system:authenticated");
     vpa_json_close_array(w);
-    vpa_json_key(w, "resourceAttributes");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "resourceAttributes");
     vpa_json_member_string(w, "verb", r->verb);
     vpa_json_member_string_opt(w, "group", r->group);
     vpa_json_member_string(w, "resource", r->resource);
@@ -82,13 +79,12 @@ static int ask(struct doctor *d, const struct right *r, struct vpa_error *err)
 {
     vpa_auto_free char *user =
         vpa_xprintf("system:serviceaccount:%s:%s", d->ns, account_of(d, r->daemon));
-    vpa_auto_buf body = {0};
+    vpa_auto_buf body = VPA_BUF(VPA_KUBE_PATH_MAX);
     struct vpa_json_writer w;
     struct vpa_kube_result result;
     const struct vpa_json *root;
     bool allowed = false;
 
-    vpa_buf_init(&body, VPA_KUBE_PATH_MAX);
     vpa_json_writer_init(&w, &body);
     put_review(&w, d, r, user);
     if (vpa_kube_do(

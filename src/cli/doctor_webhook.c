@@ -45,10 +45,9 @@ static bool covers_pods(const struct vpa_json *hook)
 static void check_ca(struct doctor *d, const struct vpa_json *hook, const char *subject)
 {
     const char *bundle = vpa_json_string(vpa_json_at(hook, "clientConfig.caBundle"));
-    vpa_auto_buf pem = {0};
+    vpa_auto_buf pem = VPA_BUF(VPA_PEM_MAX);
     struct vpa_error err;
 
-    vpa_buf_init(&pem, VPA_PEM_MAX);
     if (!bundle || !*bundle)
         doctor_add(d, DOCTOR_ERROR, "webhook-ca", subject, REGISTER,
                    "it has no caBundle: the API server cannot trust the webhook");
@@ -144,18 +143,14 @@ static void put_sample(struct vpa_json_writer *w)
     vpa_json_open_object(w);
     vpa_json_member_string(w, "apiVersion", "v1");
     vpa_json_member_string(w, "kind", "Pod");
-    vpa_json_key(w, "metadata");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "metadata");
     vpa_json_member_string(w, "name", "kubectl-vpa-doctor");
-    vpa_json_key(w, "annotations");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "annotations");
     vpa_json_member_string(w, ADMIT_REQUIRED_ANNOTATION, "true");
     vpa_json_close_object(w);
     vpa_json_close_object(w);
-    vpa_json_key(w, "spec");
-    vpa_json_open_object(w);
-    vpa_json_key(w, "containers");
-    vpa_json_open_array(w);
+    vpa_json_member_object(w, "spec");
+    vpa_json_member_array(w, "containers");
     vpa_json_open_object(w);
     vpa_json_member_string(w, "name", "sample");
     vpa_json_member_string(w, "image", "sample");
@@ -194,15 +189,13 @@ static void judge(struct doctor *d, bool created, const struct vpa_kube_result *
 
 void doctor_check_reach(struct doctor *d)
 {
-    vpa_auto_buf path = {0}, body = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX), body = VPA_BUF(VPA_KUBE_PATH_MAX);
     struct vpa_json_writer w;
     struct vpa_kube_result result = {0};
     struct vpa_error err;
 
     if (!d->webhook_found)
         return;
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
-    vpa_buf_init(&body, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, "v1", *d->cli->ns ? d->cli->ns : "default", "pods", NULL, NULL);
     vpa_kube_query(&path, "dryRun", "All");
     vpa_json_writer_init(&w, &body);

@@ -62,12 +62,11 @@ const struct lab_policy *lab_policy_find(const char *name)
 
 int lab_policy_get(const char *name, const struct lab_policy **out, struct vpa_error *err)
 {
-    vpa_auto_buf names = {0};
+    vpa_auto_buf names = VPA_BUF(NAMES_MAX);
 
     *out = lab_policy_find(name);
     if (*out)
         return 0;
-    vpa_buf_init(&names, NAMES_MAX);
     for (size_t i = 0; lab_policy_at(i); i++)
         vpa_buf_printf(&names, "%s%s", i ? ", " : "", lab_policy_name(lab_policy_at(i)));
     return vpa_fail(err, VPA_INVALID, "no policy \"%.60s\"; there are %s", name,

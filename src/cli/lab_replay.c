@@ -92,10 +92,9 @@ static void print_events(struct cli *cli, const struct lab_story *s)
 
 static int write_picture(const struct lab_story *s, const char *path, struct vpa_error *err)
 {
-    vpa_auto_buf svg = {0};
+    vpa_auto_buf svg = VPA_BUF(SVG_MAX);
     FILE *file = fopen(path, "w");
 
-    vpa_buf_init(&svg, SVG_MAX);
     if (!file)
         return vpa_fail(err, VPA_INVALID, "write %s: %s", path, strerror(errno));
     lab_story_draw(s, &svg);

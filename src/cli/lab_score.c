@@ -175,8 +175,7 @@ static void put_number(struct vpa_json_writer *w, const char *name, double value
 
 static void put_figure(struct vpa_json_writer *w, const struct lab_summary *sum, size_t f)
 {
-    vpa_json_key(w, figure_names[f]);
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, figure_names[f]);
     put_number(w, "mean", sum->figure[f]);
     put_number(w, "low", sum->low[f]);
     put_number(w, "high", sum->high[f]);
@@ -213,8 +212,7 @@ static void print_json(const struct score *s)
     struct cli_json json;
 
     cli_json_begin(&json, &w);
-    vpa_json_key(&w, "scores");
-    vpa_json_open_array(&w);
+    vpa_json_member_array(&w, "scores");
     for (size_t i = 0; i < s->count; i++)
         put_line_json(&w, &s->lines[i]);
     vpa_json_close_array(&w);

@@ -127,10 +127,9 @@ static void put_time(struct vpa_buf *out, int64_t second)
 /* The pod as the API server would show it, for the updater's own functions. */
 static int make_pod(struct telling *t, struct vpa_pod *pod, struct vpa_error *err)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(POD_TEXT_MAX);
     const struct vpa_json *root;
 
-    vpa_buf_init(&text, POD_TEXT_MAX);
     vpa_buf_puts(&text, "{\"metadata\":{\"name\":\"pod\",\"namespace\":\"lab\"},\"spec\":{"
                         "\"containers\":[{\"name\":");
     vpa_json_escape(&text, t->container);

@@ -145,10 +145,9 @@ static int read_pages(struct listing *l, const char *ns, struct vpa_error *err)
 
     l->next = "";
     for (;;) {
-        vpa_auto_buf path = {0};
+        vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
         const char *before = l->next;
 
-        vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
         vpa_kube_path(&path, l->kind->group_version, ns, l->kind->resource, NULL, NULL);
         vpa_kube_query(&path, "limit", "500");
         if (l->kind->fields)
@@ -193,9 +192,8 @@ void cli_note_list(struct cli *cli, const struct cli_kind *kind, const char *ns,
 int cli_get(struct cli *cli, const struct cli_kind *kind, const char *ns, const char *name,
             const struct vpa_json **object, struct vpa_error *err)
 {
-    vpa_auto_buf path = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
 
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, kind->group_version, ns, kind->resource, name, NULL);
     return vpa_kube_get_json(cli->client, vpa_buf_text(&path), &cli->arena, object, err);
 }

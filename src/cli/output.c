@@ -11,8 +11,7 @@ void cli_json_begin(struct cli_json *json, struct vpa_json_writer *w)
 void cli_json_end(struct cli *cli, struct cli_json *json)
 {
     if (cli->note_count > 0) {
-        vpa_json_key(json->w, "notes");
-        vpa_json_open_array(json->w);
+        vpa_json_member_array(json->w, "notes");
         for (size_t i = 0; i < cli->note_count; i++)
             vpa_json_put_string(json->w, cli->notes[i]);
         vpa_json_close_array(json->w);
@@ -33,7 +32,7 @@ void cli_print_table(struct cli *cli, const struct cli_table *table, const char 
 {
     struct vpa_json_writer w;
     struct cli_json json;
-    vpa_auto_buf rows = {0};
+    vpa_auto_buf rows = VPA_BUF(CLI_OUT_MAX);
 
     if (cli->format == CLI_CSV) {
         cli_table_csv(table, &cli->out);
@@ -43,10 +42,8 @@ void cli_print_table(struct cli *cli, const struct cli_table *table, const char 
         cli_table_print(table, cli->format == CLI_WIDE, cli->color, &cli->out);
         return;
     }
-    vpa_buf_init(&rows, CLI_OUT_MAX);
     cli_table_json(table, &rows);
     cli_json_begin(&json, &w);
-    vpa_json_key(&w, name);
-    vpa_json_put_raw(&w, vpa_buf_text(&rows), rows.len);
+    vpa_json_member_raw(&w, name, vpa_buf_text(&rows), rows.len);
     cli_json_end(cli, &json);
 }

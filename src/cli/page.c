@@ -172,9 +172,8 @@ static void put_number(struct vpa_buf *out, const char *classes, int resource, i
 static void put_row(struct vpa_buf *out, const struct cli_row *row)
 {
     bool saves = row->saves[CLI_CPU] > 0 || row->saves[CLI_MEMORY] > 0;
-    vpa_auto_buf kind = {0};
+    vpa_auto_buf kind = VPA_BUF(VPA_ERROR_TEXT_MAX);
 
-    vpa_buf_init(&kind, VPA_ERROR_TEXT_MAX);
     vpa_buf_printf(&kind, "%.200s/", row->kind);
     vpa_buf_printf(out, "<tr data-risk=\"%d\" data-waste=\"%d\" data-bare=\"%d\">", row->below,
                    saves, !*row->vpa);

@@ -154,9 +154,8 @@ static int gave_up(const char *text, struct vpa_error *err)
 static int wait_ready(struct cli_forward *forward, struct vpa_error *err)
 {
     int64_t deadline = vpa_monotonic_read() + CLI_FORWARD_SECONDS * VPA_SECOND;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(OUTPUT_MAX);
 
-    vpa_buf_init(&text, OUTPUT_MAX);
     while ((forward->port = ready_port(vpa_buf_text(&text))) == 0) {
         struct pollfd p = {.fd = forward->out, .events = POLLIN};
         int64_t left = deadline - vpa_monotonic_read();

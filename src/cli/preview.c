@@ -53,8 +53,7 @@ static void put_member(struct vpa_json_writer *w, const char *name, const struct
 {
     if (vpa_json_is_null(node))
         return;
-    vpa_json_key(w, name);
-    vpa_json_put_node(w, node);
+    vpa_json_member_node(w, name, node);
 }
 
 /* from: the template, or the pod itself. */
@@ -67,8 +66,7 @@ static void put_pod(struct vpa_json_writer *w, const char *ns, const struct vpa_
     vpa_json_open_object(w);
     vpa_json_member_string(w, "apiVersion", "v1");
     vpa_json_member_string(w, "kind", "Pod");
-    vpa_json_key(w, "metadata");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "metadata");
     vpa_json_member_string(w, generate ? "generateName" : "name", generate ? generate : name);
     vpa_json_member_string(w, "namespace", ns);
     put_member(w, "labels", vpa_json_at(pod, "metadata.labels"));
@@ -86,19 +84,16 @@ static void put_review(struct vpa_json_writer *w, const char *ns, const struct v
     vpa_json_open_object(w);
     vpa_json_member_string(w, "apiVersion", "admission.k8s.io/v1");
     vpa_json_member_string(w, "kind", "AdmissionReview");
-    vpa_json_key(w, "request");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "request");
     vpa_json_member_string(w, "uid", "forecast");
-    vpa_json_key(w, "resource");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "resource");
     vpa_json_member_string(w, "group", "");
     vpa_json_member_string(w, "version", "v1");
     vpa_json_member_string(w, "resource", "pods");
     vpa_json_close_object(w);
     vpa_json_member_string(w, "namespace", ns);
     vpa_json_member_string(w, "operation", "CREATE");
-    vpa_json_key(w, "object");
-    vpa_json_put_raw(w, pod->data, pod->len);
+    vpa_json_member_raw(w, "object", pod->data, pod->len);
     vpa_json_close_object(w);
     vpa_json_close_object(w);
 }
@@ -152,7 +147,7 @@ static int read_answer(struct cli *cli, const struct vpa_buf *answer,
                        struct vpa_error *err)
 {
     const struct vpa_json *root;
-    vpa_auto_buf patch = {0};
+    vpa_auto_buf patch = VPA_BUF(POD_MAX);
 
     out->why_not = result->owner_error ? result->owner_error : "";
     if (result->calculation_failed)
@@ -167,7 +162,6 @@ static int read_answer(struct cli *cli, const struct vpa_buf *answer,
         out->why_not = message;
     if (!text)
         return 0;
-    vpa_buf_init(&patch, POD_MAX);
     if (vpa_base64_decode(&patch, text, strlen(text), err) < 0)
         return -1;
     out->patch = vpa_arena_strdup(&cli->arena, vpa_buf_text(&patch));
@@ -177,12 +171,11 @@ static int read_answer(struct cli *cli, const struct vpa_buf *answer,
 static int apply(struct cli *cli, struct cli_preview *out, struct vpa_error *err)
 {
     const struct vpa_json *patch;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(POD_MAX);
 
     out->after = out->before;
     if (!out->patch)
         return 0;
-    vpa_buf_init(&text, POD_MAX);
     if (vpa_json_parse(&cli->arena, out->patch, strlen(out->patch), &patch, err) < 0 ||
         vpa_json_patch_apply(out->before, patch, &text, err) < 0)
         return -1;
@@ -194,14 +187,12 @@ int cli_preview(struct cli *cli, struct cli_forecast *forecast, const char *ns,
 {
     const struct vpa_json *template = template_of(cli, ns, pod);
     struct vpa_owners *owners = cli_forecast_env(forecast)->owners;
-    vpa_auto_buf object = {0}, review = {0}, answer = {0};
+    vpa_auto_buf object = VPA_BUF(POD_MAX), review = VPA_BUF(POD_MAX),
+                 answer = VPA_BUF(ADMIT_ANSWER_MAX);
     struct vpa_json_writer w;
     struct admit_result result;
 
     *out = (struct cli_preview){.why_not = "", .from_template = template != NULL};
-    vpa_buf_init(&object, POD_MAX);
-    vpa_buf_init(&review, POD_MAX);
-    vpa_buf_init(&answer, ADMIT_ANSWER_MAX);
     vpa_json_writer_init(&w, &object);
     put_pod(&w, ns, pod, template ? template : pod);
     if (vpa_buf_failed(&object))
@@ -236,12 +227,10 @@ struct diff {
 
 static void put_side(struct diff *d, char sign, const struct vpa_json *node)
 {
-    vpa_auto_buf line = {0}, value = {0};
+    vpa_auto_buf line = VPA_BUF(POD_MAX), value = VPA_BUF(POD_MAX);
     struct vpa_json_writer w;
     const char *text = vpa_json_string(node);
 
-    vpa_buf_init(&line, POD_MAX);
-    vpa_buf_init(&value, POD_MAX);
     if (!text) {
         vpa_json_writer_init(&w, &value);
         vpa_json_put_node(&w, node);

@@ -12,9 +12,8 @@
 static void put_amount_cell(struct cli_table *table, bool raw, int resource, int64_t amount,
                             bool known, enum cli_color color)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(64);
 
-    vpa_buf_init(&text, 64);
     if (known && raw)
         vpa_buf_printf(&text, "%lld", (long long)amount);
     else if (known)
@@ -108,9 +107,8 @@ static int read_order(struct cli *cli, enum cli_order *out, struct vpa_error *er
 static int write_page(struct cli *cli, const struct cli_world *world, const char *path,
                       struct vpa_error *err)
 {
-    vpa_auto_buf page = {0};
+    vpa_auto_buf page = VPA_BUF(CLI_OUT_MAX);
 
-    vpa_buf_init(&page, CLI_OUT_MAX);
     cli_report_page(cli, world, false, &page);
     return cli_write_file(path, &page, err);
 }
@@ -119,8 +117,7 @@ static int write_page(struct cli *cli, const struct cli_world *world, const char
 
 static void json_amounts(struct vpa_json_writer *w, const char *name, const int64_t *amounts)
 {
-    vpa_json_key(w, name);
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, name);
     vpa_json_member_int(w, "cpu_millicores", amounts[CLI_CPU]);
     vpa_json_member_int(w, "memory_bytes", amounts[CLI_MEMORY]);
     vpa_json_close_object(w);
@@ -160,8 +157,7 @@ static void print_rows(struct cli *cli, const struct cli_world *world, struct cl
         return;
     }
     cli_json_begin(&json, &w);
-    vpa_json_key(&w, "rows");
-    vpa_json_open_array(&w);
+    vpa_json_member_array(&w, "rows");
     for (size_t i = 0; i < world->count; i++)
         json_row(&w, world->rows[i]);
     vpa_json_close_array(&w);

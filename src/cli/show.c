@@ -261,9 +261,8 @@ static void draw_picture(struct show *s, const struct picture *p, size_t index, 
                        p->rows[i].share / largest * 300, p->rows[i].share / largest * 300 + 106,
                        y + 12, p->rows[i].share * 100);
 
-        vpa_auto_buf marks = {0};
+        vpa_auto_buf marks = VPA_BUF(VPA_ERROR_TEXT_MAX);
 
-        vpa_buf_init(&marks, VPA_ERROR_TEXT_MAX);
         put_marks(s, &marks, p, &p->rows[i]);
         cli_put_html(svg, vpa_buf_text(&marks));
         vpa_buf_puts(svg, "</text>\n");
@@ -272,10 +271,9 @@ static void draw_picture(struct show *s, const struct picture *p, size_t index, 
 
 static int write_drawing(struct show *s, const char *path, struct vpa_error *err)
 {
-    vpa_auto_buf svg = {0};
+    vpa_auto_buf svg = VPA_BUF(TEXT_MAX);
     size_t height = 20 + s->count * (ROWS * 18 + 70);
 
-    vpa_buf_init(&svg, TEXT_MAX);
     vpa_buf_printf(&svg,
                    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 640 %zu\" role=\"img\">"
                    "<style>text{font:12px sans-serif;fill:#222}.head{font-weight:bold}.at{text-"
@@ -292,14 +290,11 @@ static int write_drawing(struct show *s, const char *path, struct vpa_error *err
 
 static void json_settings(const struct show *s, struct vpa_json_writer *w, const struct picture *p)
 {
-    vpa_json_key(w, "margin");
-    vpa_json_put_double(w, s->estimator.margin);
+    vpa_json_member_double(w, "margin", s->estimator.margin);
     vpa_json_member_string(w, "half_life", half_life_text(s, p->kind));
-    vpa_json_key(w, "percentiles");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "percentiles");
     for (size_t i = 0; i < VPA_COUNT(order); i++) {
-        vpa_json_key(w, percentile_name(s, order[i], p->kind));
-        vpa_json_put_double(w, p->percentile[order[i]]);
+        vpa_json_member_double(w, percentile_name(s, order[i], p->kind), p->percentile[order[i]]);
     }
     vpa_json_close_object(w);
 }
@@ -309,18 +304,14 @@ static void json_picture(const struct show *s, struct vpa_json_writer *w, const 
     vpa_json_open_object(w);
     vpa_json_member_string(w, "container", p->container);
     vpa_json_member_string(w, "resource", vpa_kind_name(p->kind));
-    vpa_json_key(w, "confidence");
-    vpa_json_put_double(w, p->confidence);
+    vpa_json_member_double(w, "confidence", p->confidence);
     vpa_json_member_int(w, "samples", p->samples);
     json_settings(s, w, p);
-    vpa_json_key(w, "histogram");
-    vpa_json_open_array(w);
+    vpa_json_member_array(w, "histogram");
     for (size_t i = 0; i < p->row_count; i++) {
         vpa_json_open_object(w);
-        vpa_json_key(w, "to");
-        vpa_json_put_double(w, p->rows[i].to);
-        vpa_json_key(w, "share");
-        vpa_json_put_double(w, p->rows[i].share);
+        vpa_json_member_double(w, "to", p->rows[i].to);
+        vpa_json_member_double(w, "share", p->rows[i].share);
         vpa_json_close_object(w);
     }
     vpa_json_close_array(w);
@@ -334,8 +325,7 @@ static void print_json(struct show *s)
 
     cli_json_begin(&json, &w);
     vpa_json_member_string(&w, "vpa", s->vpa->meta.name);
-    vpa_json_key(&w, "pictures");
-    vpa_json_open_array(&w);
+    vpa_json_member_array(&w, "pictures");
     for (size_t i = 0; i < s->count; i++)
         json_picture(s, &w, &s->items[i]);
     vpa_json_close_array(&w);

@@ -25,9 +25,8 @@ void cli_table_release(struct cli_table *table)
 
 void cli_table_color(struct cli_table *table, enum cli_color color, const char *text)
 {
-    vpa_auto_buf safe = {0};
+    vpa_auto_buf safe = VPA_BUF(CELL_MAX);
 
-    vpa_buf_init(&safe, CELL_MAX);
     cli_put_safe(&safe, text);
     VPA_GROW(table->cells, table->cell_count, table->capacity);
     table->cells[table->cell_count++] =
@@ -41,10 +40,9 @@ void cli_table_cell(struct cli_table *table, const char *text)
 
 void cli_table_printf(struct cli_table *table, const char *fmt, ...)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(CELL_MAX);
     va_list args;
 
-    vpa_buf_init(&text, CELL_MAX);
     va_start(args, fmt);
     vpa_buf_vprintf(&text, fmt, args);
     va_end(args);

@@ -164,9 +164,8 @@ static void add_step(struct why_container *c, const char *rule,
 
 static const char *join_notes(struct cli *cli, const struct vpa_notes *notes)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(64 * VPA_ERROR_TEXT_MAX);
 
-    vpa_buf_init(&text, 64 * VPA_ERROR_TEXT_MAX);
     for (size_t i = 0; notes && i < notes->count; i++)
         vpa_buf_printf(&text, "%s%s", i ? ", " : "", notes->items[i]);
     return vpa_arena_strdup(&cli->arena, vpa_buf_text(&text));

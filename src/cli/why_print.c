@@ -12,9 +12,8 @@
 
 const char *why_resources(struct vpa_arena *arena, const struct vpa_resource_list *list)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(64 * VPA_ERROR_TEXT_MAX);
 
-    vpa_buf_init(&text, 64 * VPA_ERROR_TEXT_MAX);
     for (size_t i = 0; i < list->count; i++) {
         vpa_buf_printf(&text, "%s%s ", i ? ", " : "", list->items[i].name);
         vpa_quantity_canonical(&list->items[i].quantity, &text);
@@ -25,10 +24,9 @@ const char *why_resources(struct vpa_arena *arena, const struct vpa_resource_lis
 static void put_line(struct cli *cli, enum cli_color color, const char *fmt, ...) VPA_PRINTF(3, 4);
 static void put_line(struct cli *cli, enum cli_color color, const char *fmt, ...)
 {
-    vpa_auto_buf line = {0};
+    vpa_auto_buf line = VPA_BUF(CLI_OUT_MAX);
     va_list args;
 
-    vpa_buf_init(&line, CLI_OUT_MAX);
     va_start(args, fmt);
     vpa_buf_vprintf(&line, fmt, args);
     va_end(args);
@@ -263,8 +261,7 @@ static void json_rivals(struct vpa_json_writer *w, const struct why *why)
 {
     const struct why_control *control = &why->control;
 
-    vpa_json_key(w, "candidates");
-    vpa_json_open_array(w);
+    vpa_json_member_array(w, "candidates");
     for (size_t i = 0; i < control->rival_count; i++) {
         const struct why_rival *rival = &control->rivals[i];
 
@@ -280,15 +277,13 @@ static void json_rivals(struct vpa_json_writer *w, const struct why *why)
 
 static void json_containers(struct vpa_json_writer *w, const struct why *why)
 {
-    vpa_json_key(w, "containers");
-    vpa_json_open_array(w);
+    vpa_json_member_array(w, "containers");
     for (size_t i = 0; i < why->container_count; i++) {
         const struct why_container *c = &why->containers[i];
 
         vpa_json_open_object(w);
         vpa_json_member_string(w, "name", c->name);
-        vpa_json_key(w, "rules");
-        vpa_json_open_array(w);
+        vpa_json_member_array(w, "rules");
         for (size_t s = 0; s < c->step_count; s++) {
             vpa_json_open_object(w);
             vpa_json_member_string(w, "rule", c->steps[s].rule);
@@ -308,15 +303,13 @@ static void json_verdict(struct vpa_json_writer *w, struct cli_forecast *forecas
 {
     const struct cli_verdict *v = row->verdict;
 
-    vpa_json_key(w, "updater");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "updater");
     vpa_json_member_string_opt(w, "standstill", cli_forecast_standstill(forecast));
     vpa_json_member_string(w, "action", row->action);
     vpa_json_member_string(w, "rule", row->rule);
     vpa_json_member_string(w, "why", row->text);
     if (v && v->patch) {
-        vpa_json_key(w, "patch");
-        vpa_json_put_raw(w, v->patch, strlen(v->patch));
+        vpa_json_member_raw(w, "patch", v->patch, strlen(v->patch));
     }
     vpa_json_close_object(w);
 }
@@ -326,8 +319,7 @@ static void json_rows(struct vpa_json_writer *w, struct cli_forecast *forecast,
                       const struct why *why)
 {
     vpa_json_member_string_opt(w, "standstill", cli_forecast_standstill(forecast));
-    vpa_json_key(w, "pods");
-    vpa_json_open_array(w);
+    vpa_json_member_array(w, "pods");
     for (size_t i = 0; i < why->subject.count; i++) {
         const struct why_row *row = &why->subject.rows[i];
 
@@ -345,12 +337,10 @@ static void json_rows(struct vpa_json_writer *w, struct cli_forecast *forecast,
 
 static void json_preview(struct vpa_json_writer *w, const struct why *why)
 {
-    vpa_json_key(w, "webhook");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "webhook");
     vpa_json_member_bool(w, "from_template", why->preview.from_template);
     if (why->preview.patch) {
-        vpa_json_key(w, "patch");
-        vpa_json_put_raw(w, why->preview.patch, strlen(why->preview.patch));
+        vpa_json_member_raw(w, "patch", why->preview.patch, strlen(why->preview.patch));
     }
     vpa_json_member_string_opt(w, "why_not", why->preview.why_not);
     vpa_json_close_object(w);
@@ -358,12 +348,10 @@ static void json_preview(struct vpa_json_writer *w, const struct why *why)
 
 static void json_events(struct vpa_json_writer *w, const struct why *why)
 {
-    vpa_json_key(w, "events");
-    vpa_json_open_array(w);
+    vpa_json_member_array(w, "events");
     for (size_t i = 0; i < why->event_count; i++) {
         vpa_json_open_object(w);
-        vpa_json_key(w, "time");
-        vpa_json_put_time(w, why->events[i].at);
+        vpa_json_member_time(w, "time", why->events[i].at);
         vpa_json_member_string(w, "about", why->events[i].about);
         vpa_json_member_string(w, "reason", why->events[i].reason);
         vpa_json_member_string(w, "message", why->events[i].message);
@@ -375,8 +363,7 @@ static void json_events(struct vpa_json_writer *w, const struct why *why)
 static void json_decision(struct vpa_json_writer *w, const struct cli_decision *d)
 {
     vpa_json_open_object(w);
-    vpa_json_key(w, "time");
-    vpa_json_put_time(w, d->at);
+    vpa_json_member_time(w, "time", d->at);
     vpa_json_member_string_opt(w, "vpa", d->vpa);
     vpa_json_member_string_opt(w, "pod", d->pod);
     vpa_json_member_string(w, "decision", d->decision);
@@ -391,8 +378,7 @@ static void json_decisions(struct vpa_json_writer *w, const struct cli_decisions
         vpa_json_member_string(w, "decisions_missing", known->missing);
         return;
     }
-    vpa_json_key(w, "decisions");
-    vpa_json_open_array(w);
+    vpa_json_member_array(w, "decisions");
     for (size_t i = 0; i < known->count; i++)
         json_decision(w, &known->items[i]);
     vpa_json_close_array(w);

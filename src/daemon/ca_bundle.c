@@ -22,9 +22,8 @@ const char *vpa_ca_bundle_injector(const struct vpa_json *object)
 
 const char *vpa_ca_bundle_decode(struct vpa_arena *arena, const char *base64)
 {
-    vpa_auto_buf pem = {0};
+    vpa_auto_buf pem = VPA_BUF(VPA_CA_BUNDLE_MAX);
 
-    vpa_buf_init(&pem, VPA_CA_BUNDLE_MAX);
     if (vpa_base64_decode(&pem, base64, strlen(base64), NULL) < 0)
         return "unreadable";
     return *base64 && pem.len == 0 ? "unreadable" : vpa_arena_strdup(arena, vpa_buf_text(&pem));

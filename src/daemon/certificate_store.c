@@ -120,17 +120,14 @@ static void put_data(const struct vpa_certificate_store *store, struct vpa_certi
     struct member members[MEMBERS];
 
     list_members(set, members);
-    vpa_json_key(w, "data");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "data");
     for (size_t i = 0; i < MEMBERS; i++) {
         const char *text = *members[i].text;
-        vpa_auto_buf base64 = {0};
-        vpa_buf_init(&base64, BODY_MAX);
+        vpa_auto_buf base64 = VPA_BUF(BODY_MAX);
         if (text)
             vpa_base64_encode(&base64, text, strlen(text));
         if (text || *store->version) {
-            vpa_json_key(w, members[i].key);
-            vpa_json_put_string(w, text ? vpa_buf_text(&base64) : NULL);
+            vpa_json_member_string(w, members[i].key, text ? vpa_buf_text(&base64) : NULL);
         }
     }
     vpa_json_close_object(w);
@@ -138,8 +135,7 @@ static void put_data(const struct vpa_certificate_store *store, struct vpa_certi
 
 static void put_metadata(const struct vpa_certificate_store *store, struct vpa_json_writer *w)
 {
-    vpa_json_key(w, "metadata");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "metadata");
     if (*store->version) {
         vpa_json_member_string(w, "resourceVersion", store->version);
     } else {
@@ -157,11 +153,10 @@ int vpa_certificate_store_write(struct vpa_certificate_store *store,
     struct vpa_kube_result result = {0};
     const struct vpa_json *secret;
     vpa_auto_arena arena = {0};
-    vpa_auto_buf path = {0}, body = {0};
+    vpa_auto_buf path = {0}, body = VPA_BUF(BODY_MAX);
     struct vpa_json_writer w;
 
     secret_path(store, &path, exists ? store->name : NULL);
-    vpa_buf_init(&body, BODY_MAX);
     vpa_json_writer_init(&w, &body);
     vpa_json_open_object(&w);
     vpa_json_member_string(&w, "apiVersion", "v1");

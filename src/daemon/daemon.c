@@ -142,9 +142,8 @@ static int set_up_log(struct frame *f)
 
 static int read_flags(struct frame *f, int argc, char *const *argv)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(USAGE_MAX);
 
-    vpa_buf_init(&text, USAGE_MAX);
     int status = vpa_flags_start(&f->daemon->flags, &f->arena, argc, argv, &text);
     if (status < 0)
         return 0;

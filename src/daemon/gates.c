@@ -89,8 +89,7 @@ static int parse_gate(struct vpa_gates *g, struct vpa_slice item, struct vpa_err
         return vpa_fail(err, VPA_INVALID, "missing bool value for %s", name);
     vpa_auto_free char *word = vpa_xstrndup(value.ptr, value.len);
     if (parse_truth(word, &said) < 0) {
-        vpa_auto_buf quoted = {0};
-        vpa_buf_init(&quoted, VPA_ERROR_TEXT_MAX * 4);
+        vpa_auto_buf quoted = VPA_BUF(VPA_ERROR_TEXT_MAX * 4);
         vpa_quote_go(&quoted, word);
         return vpa_fail(
             err, VPA_INVALID,

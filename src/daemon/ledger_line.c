@@ -43,8 +43,7 @@ void ledger_line_encode(const struct line *line, struct vpa_buf *out)
     for (size_t i = 0; i < INPUTS; i++)
         vpa_json_member_string(&w, names[i], line->texts[i]);
     if (line->inputs_len > 0) {
-        vpa_json_key(&w, names[INPUTS]);
-        vpa_json_put_raw(&w, line->texts[INPUTS], line->inputs_len);
+        vpa_json_member_raw(&w, names[INPUTS], line->texts[INPUTS], line->inputs_len);
     }
     vpa_json_close_object(&w);
 }

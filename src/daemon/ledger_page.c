@@ -68,13 +68,12 @@ static void answered(struct vpa_ledger_page *p, enum access access)
 static void send_review(struct vpa_ledger_page *p, const char *group, const char *resource,
                         const struct vpa_buf *body, vpa_kube_done_fn done)
 {
-    vpa_auto_buf path = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
 
     if (vpa_buf_failed(body)) {
         answered(p, ACCESS_FAILED);
         return;
     }
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, group, NULL, resource, NULL, NULL);
     p->request = vpa_kube_start(p->client,
                                 &(struct vpa_kube_call){.verb = VPA_KUBE_CREATE,
@@ -96,8 +95,7 @@ static void begin_review(struct vpa_json_writer *w, struct vpa_buf *body, const 
     vpa_json_open_object(w);
     vpa_json_member_string(w, "apiVersion", version);
     vpa_json_member_string(w, "kind", kind);
-    vpa_json_key(w, "spec");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "spec");
 }
 
 static void on_access(void *ctx, const struct vpa_kube_result *result, const struct vpa_error *err)
@@ -117,8 +115,7 @@ static void on_access(void *ctx, const struct vpa_kube_result *result, const str
 
 static void put_groups(struct vpa_json_writer *w, const struct vpa_json *groups)
 {
-    vpa_json_key(w, "groups");
-    vpa_json_open_array(w);
+    vpa_json_member_array(w, "groups");
     vpa_json_foreach (group, groups)
         vpa_json_put_string(w, vpa_or_empty(vpa_json_string(group)));
     vpa_json_close_array(w);
@@ -129,8 +126,7 @@ static void put_extra(struct vpa_json_writer *w, const struct vpa_json *extra)
 {
     if (!vpa_json_is_object(extra))
         return;
-    vpa_json_key(w, "extra");
-    vpa_json_put_node(w, extra);
+    vpa_json_member_node(w, "extra", extra);
 }
 
 static void ask_access(struct vpa_ledger_page *p, const struct vpa_json *user)
@@ -144,8 +140,7 @@ static void ask_access(struct vpa_ledger_page *p, const struct vpa_json *user)
     vpa_json_member_string(&w, "uid", vpa_or_empty(vpa_json_string(vpa_json_find(user, "uid"))));
     put_groups(&w, vpa_json_find(user, "groups"));
     put_extra(&w, vpa_json_find(user, "extra"));
-    vpa_json_key(&w, "nonResourceAttributes");
-    vpa_json_open_object(&w);
+    vpa_json_member_object(&w, "nonResourceAttributes");
     vpa_json_member_string(&w, "path", VPA_DECISIONS_PATH);
     vpa_json_member_string(&w, "verb", "get");
     vpa_json_close_object(&w);
@@ -251,10 +246,9 @@ static void answer_decisions(struct vpa_ledger_page *p, const char *query,
     vpa_auto_free char *ns = parameter(query, "namespace"), *vpa = parameter(query, "vpa");
     vpa_auto_free char *pod = parameter(query, "pod"), *since = parameter(query, "since");
     const struct vpa_ledger_query wanted = {.ns = ns, .vpa = vpa, .pod = pod, .since = since};
-    vpa_auto_buf out = {0};
+    vpa_auto_buf out = VPA_BUF(VPA_LEDGER_PAGE_MAX + VPA_LEDGER_LINE_MAX);
     struct vpa_error err;
 
-    vpa_buf_init(&out, VPA_LEDGER_PAGE_MAX + VPA_LEDGER_LINE_MAX);
     if (vpa_ledger_read(p->ledger, &wanted, &out, &err) < 0) {
         vpa_auto_free char *text = vpa_xprintf("%s\n", err.text);
 

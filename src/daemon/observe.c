@@ -253,9 +253,8 @@ static void answer_check(const struct vpa_observe *o,
                          bool (*check)(const struct vpa_observe *, struct vpa_buf *why), int status,
                          const char *prefix, struct vpa_server_response *response)
 {
-    vpa_auto_buf why = {0};
+    vpa_auto_buf why = VPA_BUF(WHY_MAX);
 
-    vpa_buf_init(&why, WHY_MAX);
     if (check(o, &why)) {
         vpa_server_reply_text(response, 200, "OK");
         return;

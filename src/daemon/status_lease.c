@@ -58,10 +58,8 @@ static void call(struct vpa_status_writer *w, enum step step, enum vpa_kube_verb
     struct vpa_kube_call c = {
         .verb = verb, .timeout = w->options.interval, .repeatable = verb == VPA_KUBE_UPDATE};
     struct vpa_json_writer json;
-    vpa_auto_buf path = {0}, body = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX), body = VPA_BUF(LEASE_MAX);
 
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
-    vpa_buf_init(&body, LEASE_MAX);
     vpa_kube_path(&path, LEASES, w->options.ns, "leases", step == CREATE ? NULL : w->options.name,
                   NULL);
     c.path = vpa_buf_text(&path);
@@ -311,12 +309,11 @@ int vpa_status_lease_check(struct vpa_kube_client *client, struct vpa_status_vie
                            bool *valid, struct vpa_error *err)
 {
     vpa_auto_arena arena = {0};
-    vpa_auto_buf path = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
     struct vpa_kube_result result = {0};
     const struct vpa_json *root;
     struct vpa_lease lease;
 
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, LEASES, view->ns, "leases", view->name, NULL);
     if (read_lease(client, vpa_buf_text(&path), &arena, &result, err) < 0)
         return -1;

@@ -296,10 +296,37 @@ void vpa_json_put_node(struct vpa_json_writer *w, const struct vpa_json *node)
     }
 }
 
-void vpa_json_member_string(struct vpa_json_writer *w, const char *name, const char *text)
+#define MEMBER(OF, TYPE, WRITE)                                                                    \
+    void vpa_json_member_##OF(struct vpa_json_writer *w, const char *name, TYPE value)             \
+    {                                                                                              \
+        vpa_json_key(w, name);                                                                     \
+        WRITE(w, value);                                                                           \
+    }
+MEMBER(string, const char *, vpa_json_put_string)
+MEMBER(int, int64_t, vpa_json_put_int)
+MEMBER(bool, bool, vpa_json_put_bool)
+MEMBER(double, double, vpa_json_put_double)
+MEMBER(quantity, const struct vpa_quantity *, vpa_json_put_quantity)
+MEMBER(time, vpa_time, vpa_json_put_time)
+MEMBER(micro_time, vpa_time, vpa_json_put_micro_time)
+MEMBER(node, const struct vpa_json *, vpa_json_put_node)
+
+void vpa_json_member_raw(struct vpa_json_writer *w, const char *name, const char *json, size_t len)
 {
     vpa_json_key(w, name);
-    vpa_json_put_string(w, text);
+    vpa_json_put_raw(w, json, len);
+}
+
+void vpa_json_member_object(struct vpa_json_writer *w, const char *name)
+{
+    vpa_json_key(w, name);
+    vpa_json_open_object(w);
+}
+
+void vpa_json_member_array(struct vpa_json_writer *w, const char *name)
+{
+    vpa_json_key(w, name);
+    vpa_json_open_array(w);
 }
 
 void vpa_json_member_string_opt(struct vpa_json_writer *w, const char *name, const char *text)
@@ -308,20 +335,8 @@ void vpa_json_member_string_opt(struct vpa_json_writer *w, const char *name, con
         vpa_json_member_string(w, name, text);
 }
 
-void vpa_json_member_int(struct vpa_json_writer *w, const char *name, int64_t n)
-{
-    vpa_json_key(w, name);
-    vpa_json_put_int(w, n);
-}
-
 void vpa_json_member_int_opt(struct vpa_json_writer *w, const char *name, int64_t n)
 {
     if (n != 0)
         vpa_json_member_int(w, name, n);
-}
-
-void vpa_json_member_bool(struct vpa_json_writer *w, const char *name, bool b)
-{
-    vpa_json_key(w, name);
-    vpa_json_put_bool(w, b);
 }

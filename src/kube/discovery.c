@@ -248,13 +248,12 @@ static void on_answer(void *ctx, const struct vpa_kube_result *result, const str
 static void ask(struct reading *r)
 {
     struct vpa_kube_call call = {.verb = VPA_KUBE_GET, .timeout = VPA_DISCOVERY_TIMEOUT};
-    vpa_auto_buf path = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
 
     if (r->has_versions && r->version == r->group->version_count) {
         finish(r, NULL);
         return;
     }
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     put_path(r, &path);
     call.path = vpa_buf_text(&path);
     r->request = vpa_kube_start(r->discovery->client, &call, on_answer, r);

@@ -178,14 +178,13 @@ static void lease_path(const struct vpa_elector *e, const char *name, struct vpa
 static void call(struct vpa_elector *e, enum step step, enum vpa_kube_verb verb, const char *body,
                  size_t len)
 {
-    vpa_auto_buf path = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
     struct vpa_kube_call c = {.verb = verb,
                               .body = body,
                               .body_len = len,
                               .timeout = e->options.renew_deadline,
                               .repeatable = verb == VPA_KUBE_UPDATE}; /* of one version */
 
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     lease_path(e, verb == VPA_KUBE_CREATE ? NULL : e->options.name, &path);
     c.path = vpa_buf_text(&path);
     e->step = step;
@@ -196,14 +195,13 @@ static void write_lease(struct vpa_elector *e, enum step step, const struct vpa_
 {
     struct vpa_lease lease = {.meta = {.ns = e->options.ns, .name = e->options.name}};
     struct vpa_json_writer w;
-    vpa_auto_buf body = {0};
+    vpa_auto_buf body = VPA_BUF(LEASE_MAX);
 
     if (step != CREATE)
         lease = e->cached;
     lease.spec = *spec;
     e->written = *spec;
     e->written_at = vpa_loop_monotonic(e->loop);
-    vpa_buf_init(&body, LEASE_MAX);
     vpa_json_writer_init(&w, &body);
     vpa_lease_encode(&w, &lease);
     call(e, step, step == CREATE ? VPA_KUBE_CREATE : VPA_KUBE_UPDATE, vpa_buf_text(&body),

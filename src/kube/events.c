@@ -217,13 +217,11 @@ static void encode_event(const struct vpa_events *events, const struct event *e,
     vpa_json_open_object(&w);
     vpa_json_member_string(&w, "kind", "Event");
     vpa_json_member_string(&w, "apiVersion", "v1");
-    vpa_json_key(&w, "metadata");
-    vpa_json_open_object(&w);
+    vpa_json_member_object(&w, "metadata");
     vpa_json_member_string(&w, "name", e->name);
     vpa_json_member_string(&w, "namespace", *e->object.ns ? e->object.ns : "default");
     vpa_json_close_object(&w);
-    vpa_json_key(&w, "involvedObject");
-    vpa_json_open_object(&w);
+    vpa_json_member_object(&w, "involvedObject");
     vpa_json_member_string_opt(&w, "kind", e->object.kind);
     vpa_json_member_string_opt(&w, "namespace", e->object.ns);
     vpa_json_member_string_opt(&w, "name", e->object.name);
@@ -233,14 +231,11 @@ static void encode_event(const struct vpa_events *events, const struct event *e,
     vpa_json_close_object(&w);
     vpa_json_member_string(&w, "reason", e->reason);
     vpa_json_member_string(&w, "message", e->message);
-    vpa_json_key(&w, "source");
-    vpa_json_open_object(&w);
+    vpa_json_member_object(&w, "source");
     vpa_json_member_string(&w, "component", events->component);
     vpa_json_close_object(&w);
-    vpa_json_key(&w, "firstTimestamp");
-    vpa_json_put_time(&w, e->first);
-    vpa_json_key(&w, "lastTimestamp");
-    vpa_json_put_time(&w, e->last);
+    vpa_json_member_time(&w, "firstTimestamp", e->first);
+    vpa_json_member_time(&w, "lastTimestamp", e->last);
     vpa_json_member_int(&w, "count", e->count);
     vpa_json_member_string(&w, "type", e->type);
     vpa_json_key(&w, "eventTime");
@@ -259,8 +254,7 @@ static void encode_patch(const struct event *e, struct vpa_buf *buf)
     vpa_json_writer_init(&w, buf);
     vpa_json_open_object(&w);
     vpa_json_member_int(&w, "count", e->count);
-    vpa_json_key(&w, "lastTimestamp");
-    vpa_json_put_time(&w, e->last);
+    vpa_json_member_time(&w, "lastTimestamp", e->last);
     vpa_json_member_string(&w, "message", e->message);
     vpa_json_close_object(&w);
 }
@@ -272,11 +266,9 @@ static void on_written(void *ctx, const struct vpa_kube_result *result,
 static void write_event(struct vpa_events *events)
 {
     const struct event *e = events->writing;
-    vpa_auto_buf path = {0}, body = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX), body = VPA_BUF(EVENT_MAX);
     struct vpa_kube_call call = {0};
 
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
-    vpa_buf_init(&body, EVENT_MAX);
     vpa_kube_path(&path, "v1", *e->object.ns ? e->object.ns : "default", "events",
                   events->creating ? NULL : e->name, NULL);
     if (events->creating)

@@ -43,18 +43,15 @@ void exec_credential_release(struct exec_credential *c)
 static char *exec_info(const struct vpa_kube_config *config)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(INFO_MAX);
 
-    vpa_buf_init(&buf, INFO_MAX);
     vpa_json_writer_init(&w, &buf);
     vpa_json_open_object(&w);
     vpa_json_member_string(&w, "kind", "ExecCredential");
     vpa_json_member_string(&w, "apiVersion", config->exec->api_version);
-    vpa_json_key(&w, "spec");
-    vpa_json_open_object(&w);
+    vpa_json_member_object(&w, "spec");
     if (config->exec->provide_cluster_info) {
-        vpa_json_key(&w, "cluster");
-        vpa_json_open_object(&w);
+        vpa_json_member_object(&w, "cluster");
         vpa_json_member_string(&w, "server", config->server);
         vpa_json_member_string_opt(&w, "tls-server-name", config->server_name);
         if (config->insecure)
@@ -252,10 +249,9 @@ int exec_credential_parse(const char *text, size_t len, const char *api_version,
 int exec_plugin_run(const struct vpa_kube_config *config, struct exec_credential *out,
                     struct vpa_error *err)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(EXEC_OUTPUT_MAX);
     int rc;
 
-    vpa_buf_init(&text, EXEC_OUTPUT_MAX);
     rc = run(config, &text, err);
     if (rc == 0)
         rc = exec_credential_parse(vpa_buf_text(&text), text.len, config->exec->api_version, out,

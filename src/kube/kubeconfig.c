@@ -231,9 +231,8 @@ static void add_header(struct reader *r, struct vpa_header *headers, size_t *cou
 /* Keys of extra fields travel in header names: what is not a token character is percent-escaped. */
 static const char *extra_header(struct reader *r, const char *key)
 {
-    vpa_auto_buf name = {0};
+    vpa_auto_buf name = VPA_BUF(1024);
 
-    vpa_buf_init(&name, 1024);
     vpa_buf_puts(&name, "Impersonate-Extra-");
     for (const unsigned char *p = (const unsigned char *)key; *p; p++)
         if ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ||
@@ -374,8 +373,7 @@ static void read_user(struct reader *r, const struct vpa_json *user)
         c->token = vpa_xstrdup(token);
     if (name || password) {
         vpa_auto_free char *pair = vpa_xprintf("%s:%s", vpa_or_empty(name), vpa_or_empty(password));
-        vpa_auto_buf encoded = {0};
-        vpa_buf_init(&encoded, VPA_KUBECONFIG_MAX);
+        vpa_auto_buf encoded = VPA_BUF(VPA_KUBECONFIG_MAX);
         vpa_base64_encode(&encoded, pair, strlen(pair));
         c->basic = vpa_arena_printf(r->arena, "Basic %s", vpa_buf_text(&encoded));
         explicit_bzero(pair, strlen(pair));

@@ -184,9 +184,8 @@ static void page_path(const struct vpa_listing *l, struct vpa_buf *path)
 
 static void start_page(struct vpa_listing *l)
 {
-    vpa_auto_buf path = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX + 3 * TOKEN_MAX);
 
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX + 3 * TOKEN_MAX);
     page_path(l, &path);
     vpa_json_stream_free(l->stream);
     l->stream = vpa_json_stream_new(

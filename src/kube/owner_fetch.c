@@ -170,9 +170,8 @@ static void ask(struct owner_fetch *f)
         *m->group ? vpa_xjoin(m->group, '/', m->version) : vpa_xstrdup(m->version);
     struct vpa_kube_call call = {.verb = VPA_KUBE_GET};
     struct vpa_error err;
-    vpa_auto_buf path = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
 
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, group_version, f->scale->ns, m->resource, f->scale->name, "scale");
     if (vpa_buf_failed(&path)) { /* so it is with every mapping */
         vpa_fail(&err, VPA_INVALID, "name too long");
@@ -245,9 +244,8 @@ static void on_group(void *ctx, const struct vpa_error *err)
 static struct owner_scale *scale_new(const struct vpa_controller_key *key)
 {
     struct owner_scale *s = vpa_xcalloc(1, sizeof(*s));
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(VPA_KUBE_PATH_MAX);
 
-    vpa_buf_init(&text, VPA_KUBE_PATH_MAX);
     owner_scale_key(&text, key->ns, key->api_version, key->kind, key->name);
     vpa_arena_init(&s->arena, 512);
     atomic_init(&s->refs, 1);
@@ -293,10 +291,9 @@ void owner_fetch_cancel(struct owner_fetch *f)
 bool owner_fetch_is_under_way(const struct vpa_owners *o, const struct vpa_controller_key *key,
                               vpa_duration since)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(VPA_KUBE_PATH_MAX);
     int64_t now = vpa_loop_monotonic(o->loop);
 
-    vpa_buf_init(&text, VPA_KUBE_PATH_MAX);
     owner_scale_key(&text, key->ns, key->api_version, key->kind, key->name);
     for (const struct owner_fetch *f = o->fetches; f; f = f->next)
         if (now - f->begun >= since && strcmp(f->scale->key, vpa_buf_text(&text)) == 0)

@@ -86,10 +86,8 @@ static void make_room(struct vpa_owners *o)
 
 static bool same_answer(const struct owner_scale *a, const struct owner_scale *b)
 {
-    vpa_auto_buf x = {0}, y = {0};
+    vpa_auto_buf x = VPA_BUF(1 << 20), y = VPA_BUF(1 << 20);
 
-    vpa_buf_init(&x, 1 << 20);
-    vpa_buf_init(&y, 1 << 20);
     vpa_selector_format(&a->selector, &x);
     vpa_selector_format(&b->selector, &y);
     return a->ok == b->ok && a->absent == b->absent && a->code == b->code &&
@@ -148,9 +146,8 @@ struct owner_scale *owner_scale_remember(struct vpa_owners *o, struct owner_scal
 struct owner_scale *owner_scale_find(const struct vpa_owners *o,
                                      const struct vpa_controller_key *key)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(VPA_KUBE_PATH_MAX);
 
-    vpa_buf_init(&text, VPA_KUBE_PATH_MAX);
     owner_scale_key(&text, key->ns, key->api_version, key->kind, key->name);
     return vpa_table_find(&o->scales, vpa_buf_text(&text));
 }

@@ -62,10 +62,8 @@ static bool same_parent(const struct parent *a, const struct parent *b)
 
 static bool same_selector(const struct vpa_selector *a, const struct vpa_selector *b)
 {
-    vpa_auto_buf x = {0}, y = {0};
+    vpa_auto_buf x = VPA_BUF(SELECTOR_TEXT_MAX), y = VPA_BUF(SELECTOR_TEXT_MAX);
 
-    vpa_buf_init(&x, SELECTOR_TEXT_MAX);
-    vpa_buf_init(&y, SELECTOR_TEXT_MAX);
     vpa_selector_format(a, &x);
     vpa_selector_format(b, &y);
     return a->nothing == b->nothing && strcmp(vpa_buf_text(&x), vpa_buf_text(&y)) == 0;
@@ -100,10 +98,9 @@ static void on_changed(void *ctx, const void *before, const void *after)
 
 static struct vpa_cache *new_cache(struct owner_feed *feed, const struct vpa_owners_options *of)
 {
-    vpa_auto_buf path = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
     const char *plural = vpa_controller_plural(feed->kind);
 
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, vpa_controller_api_version(feed->kind), of->ns, plural, NULL, NULL);
     return vpa_cache_new(&(struct vpa_cache_options){.kind = &entry_kind,
                                                      .ctx = feed,

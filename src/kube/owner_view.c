@@ -101,9 +101,8 @@ static const struct owner_scale *view_scale(void *ctx, const struct vpa_controll
 {
     const struct vpa_owner_view *view = ctx;
     size_t low = 0, high = view->scales->count;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(VPA_KUBE_PATH_MAX);
 
-    vpa_buf_init(&text, VPA_KUBE_PATH_MAX);
     owner_scale_key(&text, key->ns, key->api_version, key->kind, key->name);
     while (low < high && !vpa_buf_failed(&text)) {
         size_t middle = low + (high - low) / 2;

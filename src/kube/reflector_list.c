@@ -97,9 +97,8 @@ static const char *version_to_ask_for(const struct vpa_reflector *r)
 
 void reflector_start_list(struct vpa_reflector *r)
 {
-    vpa_auto_buf path = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
 
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_buf_puts(&path, r->options.path);
     reflector_add_selector(r, &path);
     r->list_started = vpa_loop_monotonic(r->loop);

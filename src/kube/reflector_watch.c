@@ -306,13 +306,12 @@ static void on_resume_done(void *ctx, const struct vpa_kube_result *result,
 
 void reflector_resume(struct vpa_reflector *r)
 {
-    vpa_auto_buf path = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
 
     if (r->options.watch_only || !*r->version) {
         reflector_start_watch(r);
         return;
     }
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_buf_puts(&path, r->options.path);
     reflector_add_selector(r, &path);
     vpa_kube_query(&path, "limit", "1");
@@ -334,10 +333,9 @@ void reflector_start_watch(struct vpa_reflector *r)
         WATCH_TIMEOUT_MIN_S + (int64_t)(vpa_random_double(random) * WATCH_TIMEOUT_SPAN_S);
     struct vpa_kube_call call = {
         .verb = VPA_KUBE_WATCH, .on_data = reflector_on_data, .on_open = on_watch_open};
-    vpa_auto_buf path = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
     char text[24];
 
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_buf_puts(&path, r->options.path);
     reflector_add_selector(r, &path);
     vpa_kube_query(&path, "watch", "true");

@@ -116,8 +116,7 @@ static void make_generic(struct vpa_arena *arena, enum vpa_kube_verb verb, const
     if (code == 409 && verb == VPA_KUBE_CREATE)
         out->reason = "AlreadyExists";
     if (code >= 500 && !*out->reason) {
-        vpa_auto_buf quoted = {0};
-        vpa_buf_init(&quoted, 4 * CAUSE_TEXT_MAX + 16);
+        vpa_auto_buf quoted = VPA_BUF(4 * CAUSE_TEXT_MAX + 16);
         vpa_quote_go(&quoted, text);
         out->reason = "InternalError";
         message = vpa_arena_printf(

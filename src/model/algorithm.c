@@ -276,10 +276,8 @@ void vpa_knowledge_save(const struct vpa_knowledge *k, vpa_time now, struct vpa_
     vpa_json_open_object(w);
     vpa_json_member_string(w, "algorithm", a->name);
     vpa_json_member_int(w, "version", a->version);
-    vpa_json_key(w, "firstSample");
-    vpa_json_put_micro_time(w, k->first_sample);
-    vpa_json_key(w, "lastSample");
-    vpa_json_put_micro_time(w, k->last_sample);
+    vpa_json_member_micro_time(w, "firstSample", k->first_sample);
+    vpa_json_member_micro_time(w, "lastSample", k->last_sample);
     vpa_json_member_int(w, "samples", k->samples);
     vpa_json_key(w, "state");
     a->save(k->state, k->method->prepared, now, w);
@@ -376,12 +374,11 @@ struct vpa_knowledge *vpa_knowledge_convert(const struct vpa_knowledge *k, struc
                                             vpa_time now)
 {
     vpa_auto_arena arena = {0};
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(VPA_KNOWLEDGE_TEXT_MAX);
     struct vpa_json_writer w;
     const struct vpa_json *root;
     struct vpa_knowledge *converted = NULL;
 
-    vpa_buf_init(&text, VPA_KNOWLEDGE_TEXT_MAX);
     vpa_json_writer_init(&w, &text);
     vpa_knowledge_save(k, now, &w);
     /* Of the future there is nothing in it, whatever the clock says. */

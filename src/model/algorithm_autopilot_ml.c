@@ -87,10 +87,9 @@ static double limit(const void *signal)
 static void save_past(const struct vpa_argmin *a, size_t decay, struct vpa_json_writer *w)
 {
     double past[VPA_BUCKETS_MAX];
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(VPA_BUCKETS_MAX * 24);
 
     vpa_argmin_past(a, decay, past);
-    vpa_buf_init(&text, VPA_BUCKETS_MAX * 24);
     for (uint32_t i = a->first; i <= a->last; i++)
         vpa_buf_printf(&text, "%c%.7g", i > a->first ? ',' : '[', past[i]);
     vpa_buf_putc(&text, ']');
@@ -99,13 +98,11 @@ static void save_past(const struct vpa_argmin *a, size_t decay, struct vpa_json_
 
 static void save_models(const struct vpa_argmin *a, struct vpa_json_writer *w)
 {
-    vpa_json_key(w, "costs");
-    vpa_json_open_array(w);
+    vpa_json_member_array(w, "costs");
     for (size_t i = 0; i < VPA_ARGMIN_DECAYS * a->rule.margin_count; i++)
         vpa_json_put_double(w, a->models[i / a->rule.margin_count][i % a->rule.margin_count].cost);
     vpa_json_close_array(w);
-    vpa_json_key(w, "limits");
-    vpa_json_open_array(w);
+    vpa_json_member_array(w, "limits");
     for (size_t i = 0; i < VPA_ARGMIN_DECAYS * a->rule.margin_count; i++)
         vpa_json_put_int(w, a->models[i / a->rule.margin_count][i % a->rule.margin_count].limit);
     vpa_json_close_array(w);
@@ -116,13 +113,11 @@ static void save_known(const struct vpa_argmin *a, struct vpa_json_writer *w)
     vpa_json_member_int(w, "closed", a->closed < CLOSED_MOST ? a->closed : CLOSED_MOST);
     vpa_json_member_int(w, "lastWindow", a->last_window);
     vpa_json_member_int(w, "first", a->first);
-    vpa_json_key(w, "pasts");
-    vpa_json_open_array(w);
+    vpa_json_member_array(w, "pasts");
     for (size_t k = 0; k < VPA_ARGMIN_DECAYS; k++)
         save_past(a, k, w);
     vpa_json_close_array(w);
-    vpa_json_key(w, "picks");
-    vpa_json_open_array(w);
+    vpa_json_member_array(w, "picks");
     for (size_t k = 0; k < VPA_ARGMIN_DECAYS; k++)
         vpa_json_put_int(w, a->picks[k]);
     vpa_json_close_array(w);
@@ -138,8 +133,7 @@ static void save(const void *signal, struct vpa_json_writer *w)
 
     if (a->known)
         save_known(a, w);
-    vpa_json_key(w, "open");
-    vpa_json_open_array(w);
+    vpa_json_member_array(w, "open");
     for (uint32_t i = 0; i < a->column_count; i++) {
         if (a->columns[i].open <= 0.0)
             continue;

@@ -158,13 +158,11 @@ static bool estimate(const void *state, const void *prepared, const struct vpa_q
 
 static void save_memory(const struct vpa_plumb_memory *m, struct vpa_json_writer *w)
 {
-    vpa_json_key(w, "memory");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "memory");
     vpa_stored_put_max(w, "peaks", &m->peaks);
     vpa_stored_put_max(w, "day", &m->day);
     vpa_stored_put_max(w, "held", &m->held);
-    vpa_json_key(w, "days");
-    vpa_json_open_array(w);
+    vpa_json_member_array(w, "days");
     for (size_t i = 0; i < VPA_PLUMB_HOURS; i++) {
         vpa_json_open_array(w);
         vpa_json_put_int(w, m->days[i].hour);
@@ -193,8 +191,7 @@ static void save(const void *state, const void *prepared, vpa_time now, struct v
     vpa_json_open_object(w);
     vpa_json_member_int(w, "last", s->last);
     if (s->cpu.known) {
-        vpa_json_key(w, "cpu");
-        vpa_json_open_object(w);
+        vpa_json_member_object(w, "cpu");
         vpa_stored_put_histogram(w, "recent", &s->cpu.recent, s->last);
         vpa_stored_put_histogram(w, "steady", &s->cpu.steady, s->last);
         vpa_stored_put_max(w, "held", &s->cpu.held);

@@ -292,8 +292,7 @@ static void save_replica(const struct replica *r, vpa_time now, struct vpa_json_
         return;
     vpa_json_open_object(w);
     vpa_json_member_int(w, "replica", (int64_t)r->id);
-    vpa_json_key(w, "end");
-    vpa_json_put_micro_time(w, end);
+    vpa_json_member_micro_time(w, "end", end);
     vpa_json_member_int(w, "usage", r->state.memory_peak);
     vpa_json_member_int(w, "oom", r->state.oom_peak);
     vpa_json_close_object(w);
@@ -321,8 +320,7 @@ static void save(const void *state, const void *prepared, vpa_time now, struct v
     vpa_json_open_object(w);
     vpa_json_key(w, "status");
     vpa_checkpoint_status_encode(w, &status);
-    vpa_json_key(w, "open");
-    vpa_json_open_array(w);
+    vpa_json_member_array(w, "open");
     for (size_t i = 0; i < s->count; i++)
         save_replica(&s->replicas[i], now, w);
     vpa_json_close_array(w);

@@ -176,8 +176,7 @@ void vpa_autopilot_save(const void *state, const void *prepared, vpa_time now,
     (void)now;
     vpa_json_open_object(w);
     for (enum vpa_kind kind = VPA_KIND_CPU; kind < VPA_KINDS; kind++) {
-        vpa_json_key(w, vpa_kind_name(kind));
-        vpa_json_open_object(w);
+        vpa_json_member_object(w, vpa_kind_name(kind));
         s->ops->save(s->signals[kind], w);
         vpa_json_close_object(w);
     }

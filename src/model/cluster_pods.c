@@ -306,9 +306,8 @@ void vpa_pods_promote(struct vpa_cluster *c, struct vpa_group *group, vpa_time n
 static void take_init_names(struct vpa_cluster *c, struct vpa_tracked_pod **pod,
                             const struct vpa_pod *source)
 {
-    vpa_auto_buf names = {0};
+    vpa_auto_buf names = VPA_BUF(INIT_NAMES_MAX);
 
-    vpa_buf_init(&names, INIT_NAMES_MAX);
     init_names_put(source, &names);
     set_init_names(c, pod, vpa_buf_text(&names));
 }

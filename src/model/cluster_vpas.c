@@ -53,11 +53,10 @@ static size_t bucket_size(const struct vpa_cluster *c, const char *key)
 /* The key under which the VPA goes; heap text. */
 static char *choose_key(const struct vpa_cluster *c, const struct vpa_autoscaler *v)
 {
-    vpa_auto_buf key = {0};
+    vpa_auto_buf key = VPA_BUF(INDEX_KEY_MAX);
     char *best = NULL;
     size_t best_size = 0;
 
-    vpa_buf_init(&key, INDEX_KEY_MAX);
     for (size_t i = 0; i < v->selector.count; i++) {
         const struct vpa_requirement *r = &v->selector.items[i];
         if (!demands_one_value(r))
@@ -109,9 +108,8 @@ static void unfile_selector(struct vpa_cluster *c, struct vpa_autoscaler *v)
 void vpa_selectors_candidates(const struct vpa_cluster *c, struct vpa_group *group,
                               void (*fn)(struct vpa_group *group, struct vpa_autoscaler *v))
 {
-    vpa_auto_buf key = {0};
+    vpa_auto_buf key = VPA_BUF(INDEX_KEY_MAX);
 
-    vpa_buf_init(&key, INDEX_KEY_MAX);
     for (size_t i = 0; i <= group->label_count; i++) {
         if (i < group->label_count)
             index_key(&key, group->ns, group->labels[i].key, group->labels[i].value);
@@ -245,23 +243,21 @@ void vpa_autoscaler_apply(const struct vpa_autoscaler *v, struct vpa_member *mem
 
 void vpa_object_target(const struct vpa_object *o, struct vpa_buf *out)
 {
-    vpa_auto_buf selector = {0};
+    vpa_auto_buf selector = VPA_BUF(SELECTOR_TEXT_MAX);
 
     if (o->target_ref.present) {
         vpa_buf_printf(out, "%s/%s", vpa_or_empty(o->target_ref.kind),
                        vpa_or_empty(o->target_ref.name));
         return;
     }
-    vpa_buf_init(&selector, SELECTOR_TEXT_MAX);
     vpa_selector_format(&o->selector, &selector);
     vpa_buf_printf(out, "selector/%08" PRIx32, vpa_hash_stable(vpa_buf_text(&selector)));
 }
 
 static uint64_t target_hash(const struct vpa_autoscaler *v)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(VPA_OBJECT_TARGET_MAX);
 
-    vpa_buf_init(&text, VPA_OBJECT_TARGET_MAX);
     vpa_object_target(v->object, &text);
     return vpa_hash_bytes(vpa_buf_text(&text), text.len);
 }
@@ -296,9 +292,8 @@ static void set_object(struct vpa_cluster *c, struct vpa_autoscaler *v,
 static struct vpa_autoscaler *find_by_key(const struct vpa_cluster *c, const char *ns,
                                           const char *name)
 {
-    vpa_auto_buf key = {0};
+    vpa_auto_buf key = VPA_BUF(1024);
 
-    vpa_buf_init(&key, 1024);
     vpa_buf_printf(&key, "%s/%s", ns, name);
     return vpa_table_find(&c->vpas, vpa_buf_text(&key));
 }

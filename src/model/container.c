@@ -128,9 +128,8 @@ static void format_go_time(vpa_time t, struct vpa_buf *out)
 
 static int fail_too_old(vpa_time t, struct vpa_error *err)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(2 * VPA_TIME_TEXT_MAX);
 
-    vpa_buf_init(&text, 2 * VPA_TIME_TEXT_MAX);
     format_go_time(t, &text);
     return vpa_fail(err, VPA_INVALID, "OOM event will be discarded - it is too old (%s)",
                     vpa_buf_text(&text));

@@ -102,9 +102,8 @@ static const struct vpa_crane_size *find_size(const struct vpa_crane_sizes *size
 static struct vpa_quantity hundredths(struct vpa_arena *arena, double x, const char *unit)
 {
     struct vpa_quantity q = vpa_quantity_units(0, VPA_DECIMAL_SI);
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(NUMBER_TEXT_MAX);
 
-    vpa_buf_init(&buf, NUMBER_TEXT_MAX);
     vpa_buf_printf(&buf, "%.2f%s", x, unit);
     /* What is no quantity stays 0, and so is not used. */
     if (vpa_quantity_parse(arena, vpa_buf_text(&buf), &q, NULL) < 0)

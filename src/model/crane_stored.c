@@ -13,9 +13,8 @@
 /* Seven digits: a list of all buckets of all slots has to fit in an annotation. */
 static void put_weight(struct vpa_json_writer *w, double weight)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(VPA_DOUBLE_TEXT_MAX);
 
-    vpa_buf_init(&text, VPA_DOUBLE_TEXT_MAX);
     vpa_buf_printf(&text, "%.7g", weight > 0.0 ? weight : 0.0);
     vpa_json_put_raw(w, vpa_buf_text(&text), text.len);
 }
@@ -25,8 +24,7 @@ static void save_slot(const struct crane_slot *slot, struct vpa_json_writer *w)
     vpa_json_open_object(w);
     vpa_json_member_int(w, "slot", slot->number);
     vpa_json_member_int(w, "first", slot->h.base);
-    vpa_json_key(w, "weights");
-    vpa_json_open_array(w);
+    vpa_json_member_array(w, "weights");
     for (uint32_t i = 0; i < slot->h.span; i++)
         put_weight(w, vpa_histogram_weight(&slot->h, slot->h.base + i));
     vpa_json_close_array(w);
@@ -36,13 +34,10 @@ static void save_slot(const struct crane_slot *slot, struct vpa_json_writer *w)
 static void save_kind(const struct crane_state *s, const struct crane_resource *r,
                       enum vpa_kind kind, struct vpa_json_writer *w)
 {
-    vpa_json_key(w, vpa_kind_name(kind));
-    vpa_json_open_object(w);
-    vpa_json_key(w, "bucketSize");
-    vpa_json_put_double(w, r->predictor.options.first);
+    vpa_json_member_object(w, vpa_kind_name(kind));
+    vpa_json_member_double(w, "bucketSize", r->predictor.options.first);
     vpa_json_member_int(w, "slotSeconds", r->slot / VPA_SECOND);
-    vpa_json_key(w, "slots");
-    vpa_json_open_array(w);
+    vpa_json_member_array(w, "slots");
     for (size_t i = 0; i < CRANE_SLOTS; i++) {
         if (crane_is_used(&s->slots[kind][i]))
             save_slot(&s->slots[kind][i], w);
@@ -58,19 +53,15 @@ void crane_save(const void *state, const void *prepared, vpa_time now, struct vp
 
     (void)now;
     vpa_json_open_object(w);
-    vpa_json_key(w, "firstSample");
-    vpa_json_put_micro_time(w, s->first_sample);
-    vpa_json_key(w, "lastSample");
-    vpa_json_put_micro_time(w, s->last_sample);
+    vpa_json_member_micro_time(w, "firstSample", s->first_sample);
+    vpa_json_member_micro_time(w, "lastSample", s->last_sample);
     vpa_json_member_int(w, "samples", s->sample_count);
     for (enum vpa_kind kind = VPA_KIND_CPU; kind < VPA_KINDS; kind++)
         save_kind(s, &p->resources[kind], kind, w);
-    vpa_json_key(w, "oom");
-    vpa_json_open_array(w);
+    vpa_json_member_array(w, "oom");
     for (size_t i = 0; i < s->kill_count; i++) {
         vpa_json_open_object(w);
-        vpa_json_key(w, "time");
-        vpa_json_put_micro_time(w, s->kills[i].t);
+        vpa_json_member_micro_time(w, "time", s->kills[i].t);
         vpa_json_member_int(w, "bytes", s->kills[i].bytes);
         vpa_json_close_object(w);
     }

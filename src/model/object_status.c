@@ -197,8 +197,7 @@ static void encode_condition(struct vpa_json_writer *w, const struct vpa_conditi
     vpa_json_open_object(w);
     vpa_json_member_string(w, "type", condition->type);
     vpa_json_member_string(w, "status", condition->status);
-    vpa_json_key(w, "lastTransitionTime");
-    vpa_json_put_time(w, condition->last_transition);
+    vpa_json_member_time(w, "lastTransitionTime", condition->last_transition);
     vpa_json_member_string_opt(w, "reason", condition->reason);
     vpa_json_member_string_opt(w, "message", condition->message);
     vpa_json_member_int_opt(w, "observedGeneration", condition->observed_generation);
@@ -213,15 +212,13 @@ void vpa_object_status_encode(struct vpa_json_writer *w, const struct vpa_object
         vpa_recommendation_encode(w, &status->recommendation);
     }
     if (status->condition_count) {
-        vpa_json_key(w, "conditions");
-        vpa_json_open_array(w);
+        vpa_json_member_array(w, "conditions");
         for (size_t i = 0; i < status->condition_count; i++)
             encode_condition(w, &status->conditions[i]);
         vpa_json_close_array(w);
     }
     if (status->observed_generation.present) {
-        vpa_json_key(w, "observedGeneration");
-        vpa_json_put_int(w, status->observed_generation.value);
+        vpa_json_member_int(w, "observedGeneration", status->observed_generation.value);
     }
     vpa_json_close_object(w);
 }

@@ -151,9 +151,8 @@ static size_t find_key(const struct vpa_algorithm *a, const char *key)
 
 static int fail_unknown(const struct vpa_algorithm *a, const char *key, struct vpa_error *err)
 {
-    vpa_auto_buf keys = {0};
+    vpa_auto_buf keys = VPA_BUF(KEYS_TEXT_MAX);
 
-    vpa_buf_init(&keys, KEYS_TEXT_MAX);
     for (size_t i = 0; i < a->parameter_count; i++)
         vpa_buf_printf(&keys, "%s%s", i ? ", " : "", a->parameters[i].key);
     return vpa_fail(err, VPA_NOT_FOUND, "%.64s: no such parameter of algorithm %s, which has: %s",

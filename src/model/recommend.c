@@ -137,9 +137,8 @@ void vpa_render_humanized(vpa_amount bytes, struct vpa_buf *out)
 static struct vpa_quantity humanize(vpa_amount bytes, struct vpa_arena *arena)
 {
     struct vpa_quantity q = vpa_quantity_units(bytes, VPA_BINARY_SI);
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(64);
 
-    vpa_buf_init(&text, 64);
     vpa_render_humanized(bytes, &text);
     if (vpa_quantity_parse(arena, vpa_buf_text(&text), &q, NULL) < 0)
         return vpa_quantity_units(bytes, VPA_BINARY_SI);

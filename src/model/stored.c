@@ -20,8 +20,7 @@ static int64_t second_of(vpa_time t)
 
 void vpa_stored_put_number(struct vpa_json_writer *w, const char *name, double value)
 {
-    vpa_json_key(w, name);
-    vpa_json_put_double(w, value);
+    vpa_json_member_double(w, name, value);
 }
 
 int vpa_stored_amount(const struct vpa_json *object, const char *name, double *out,
@@ -57,13 +56,11 @@ void vpa_stored_put_histogram(struct vpa_json_writer *w, const char *name,
 {
     vpa_time ref = vpa_time_from_unix(as_of, 0) > h->ref ? vpa_time_from_unix(as_of, 0) : h->ref;
     double factor = vpa_exp2(-(double)vpa_time_sub(ref, h->ref) / (double)h->half_life);
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(VPA_BUCKETS_MAX * 24);
 
-    vpa_buf_init(&text, VPA_BUCKETS_MAX * 24);
     if (vpa_load_histogram_is_empty(h))
         return;
-    vpa_json_key(w, name);
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, name);
     vpa_json_member_int(w, "ref", second_of(ref));
     vpa_json_member_int(w, "first", h->base);
     vpa_json_key(w, "weights");
@@ -133,8 +130,7 @@ int vpa_stored_histogram(const struct vpa_json *object, const char *name, vpa_ti
 
 void vpa_stored_put_max(struct vpa_json_writer *w, const char *name, const struct vpa_recent_max *m)
 {
-    vpa_json_key(w, name);
-    vpa_json_open_array(w);
+    vpa_json_member_array(w, name);
     for (size_t i = 0; i < m->count; i++) {
         vpa_json_open_array(w);
         vpa_json_put_int(w, m->items[i].second);

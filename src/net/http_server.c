@@ -144,10 +144,9 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **s
 static void on_log(void *cls, const char *format, va_list args) VPA_PRINTF(2, 0);
 static void on_log(void *cls, const char *format, va_list args)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(4096);
 
     (void)cls;
-    vpa_buf_init(&text, 4096);
     if (!vpa_log_enabled(5, __FILE__)) /* mostly peers that go away or speak no TLS */
         return;
     vpa_buf_vprintf(&text, format, args);

@@ -209,9 +209,8 @@ int vpa_tls_create_certificate(const struct vpa_tls_pair *ca, const char *const 
     auto_key *issuer_key = read_key(ca->key_pem);
     auto_key *key = EVP_EC_gen("P-256");
     auto_x509 *cert = X509_new();
-    vpa_auto_buf san = {0};
+    vpa_auto_buf san = VPA_BUF(16 << 10);
 
-    vpa_buf_init(&san, 16 << 10);
     if (name_count == 0)
         return vpa_fail(err, VPA_INVALID, "a certificate needs a name");
     if (alternative_names(names, name_count, &san, err) < 0)

@@ -22,14 +22,12 @@ static void put_cpu_and_memory(struct vpa_json_writer *w, const char *name,
 {
     static const char *const kept[] = {VPA_CPU, VPA_MEMORY};
 
-    vpa_json_key(w, name);
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, name);
     for (size_t i = 0; i < VPA_COUNT(kept); i++) {
         const struct vpa_quantity *q = vpa_resource_find(list, kept[i]);
         if (!q)
             continue;
-        vpa_json_key(w, kept[i]);
-        vpa_json_put_quantity(w, q);
+        vpa_json_member_quantity(w, kept[i], q);
     }
     vpa_json_close_object(w);
 }

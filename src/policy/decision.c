@@ -29,9 +29,8 @@ uint32_t vpa_namespace_limits_hash(const struct vpa_namespace_limits *limits)
 {
     const struct vpa_limit_item *const items[] = {&limits->container, &limits->pod};
     struct vpa_json_writer w;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(LIMITS_TEXT_MAX);
 
-    vpa_buf_init(&text, LIMITS_TEXT_MAX);
     vpa_json_writer_init(&w, &text);
     vpa_json_open_array(&w);
     for (size_t i = 0; i < VPA_COUNT(items); i++) {

@@ -19,8 +19,7 @@ void vpa_facts_put_nanos(struct vpa_json_writer *w, const char *name, int64_t va
 
 void vpa_facts_put_object(struct vpa_json_writer *w, const char *name, const struct vpa_meta *meta)
 {
-    vpa_json_key(w, name);
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, name);
     vpa_json_member_string(w, "namespace", meta->ns);
     vpa_json_member_string(w, "name", meta->name);
     vpa_json_member_string(w, "uid", meta->uid);

@@ -15,8 +15,7 @@ static void put_list(struct vpa_json_writer *w, const char *name,
 
 static void put_containers(struct vpa_json_writer *w, const struct vpa_pod *pod)
 {
-    vpa_json_key(w, "before");
-    vpa_json_open_array(w);
+    vpa_json_member_array(w, "before");
     for (size_t i = 0; i < pod->container_count; i++) {
         const struct vpa_container *c = &pod->containers[i];
 
@@ -35,8 +34,7 @@ void vpa_patch_facts_encode(struct vpa_json_writer *w, const struct vpa_patch_fa
     vpa_json_open_object(w);
     vpa_json_member_string(w, "review", facts->review);
     vpa_json_member_bool(w, "startupBoost", facts->options->startup_boost);
-    vpa_json_key(w, "maxCPUBoost");
-    vpa_json_put_quantity(w, &facts->options->max_cpu_boost);
+    vpa_json_member_quantity(w, "maxCPUBoost", &facts->options->max_cpu_boost);
     vpa_facts_put_object(w, "vpa", &facts->vpa->meta);
     if (facts->advised) {
         vpa_json_key(w, "recommendation");
@@ -47,8 +45,7 @@ void vpa_patch_facts_encode(struct vpa_json_writer *w, const struct vpa_patch_fa
     if (facts->before)
         put_containers(w, facts->pod);
     if (patch) {
-        vpa_json_key(w, "patch");
-        vpa_json_put_raw(w, patch, patch_len);
+        vpa_json_member_raw(w, "patch", patch, patch_len);
     }
     vpa_json_close_object(w);
 }

@@ -160,13 +160,11 @@ static void add_resources(struct patch *p, size_t container, const struct vpa_co
 
 static void add_marker(struct patch *p, const struct vpa_container *container)
 {
-    vpa_auto_buf key = {0};
-    vpa_auto_buf value = {0};
+    vpa_auto_buf key = VPA_BUF(PATH_MAX_LEN);
+    vpa_auto_buf value = VPA_BUF(MARKER_MAX_LEN);
 
-    vpa_buf_init(&key, PATH_MAX_LEN);
     vpa_buf_puts(&key, VPA_BOOST_ANNOTATION_PREFIX);
     vpa_buf_puts(&key, container->name);
-    vpa_buf_init(&value, MARKER_MAX_LEN);
     vpa_boost_marker_format(container, &value);
     add_annotation(p, vpa_buf_text(&key), vpa_buf_text(&value));
 }
@@ -262,9 +260,8 @@ static bool boost_container(struct patch *p, size_t index, struct vpa_container_
 
 static void add_observed_containers(struct patch *p)
 {
-    vpa_auto_buf names = {0};
+    vpa_auto_buf names = VPA_BUF(WORDS_MAX_LEN);
 
-    vpa_buf_init(&names, WORDS_MAX_LEN);
     for (size_t i = 0; i < p->pod->container_count; i++) {
         if (i)
             vpa_buf_puts(&names, ", ");

@@ -22,8 +22,7 @@ static void put_estimate(struct vpa_json_writer *w, const struct vpa_container_e
     for (int kind = 0; kind < VPA_KINDS; kind++) {
         if (!e->controlled[kind])
             continue;
-        vpa_json_key(w, kinds[kind]);
-        vpa_json_open_array(w);
+        vpa_json_member_array(w, kinds[kind]);
         for (int bound = 0; bound < VPA_BOUNDS; bound++)
             vpa_json_put_int(w, e->estimate.bound[bound].value[kind]);
         vpa_json_close_array(w);
@@ -43,8 +42,7 @@ void vpa_recommendation_facts_encode(struct vpa_json_writer *w,
     vpa_json_member_bool(w, "integerCPU", facts->integer_cpu);
     vpa_json_key(w, "maxAllowed");
     vpa_resource_list_encode(w, facts->global_max);
-    vpa_json_key(w, "estimates");
-    vpa_json_open_array(w);
+    vpa_json_member_array(w, "estimates");
     for (size_t i = 0; i < facts->estimates->count; i++)
         put_estimate(w, &facts->estimates->items[i]);
     vpa_json_close_array(w);

@@ -24,13 +24,11 @@ static bool is_ours(const char *annotation)
 
 void vpa_replacement_annotations(struct vpa_json_writer *w, const struct vpa_json *annotations)
 {
-    vpa_json_key(w, "annotations");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "annotations");
     vpa_json_foreach (a, annotations) {
         if (is_ours(vpa_json_name(a)))
             continue;
-        vpa_json_key(w, vpa_json_name(a));
-        vpa_json_put_node(w, a);
+        vpa_json_member_node(w, vpa_json_name(a), a);
     }
     vpa_json_close_object(w);
 }
@@ -173,9 +171,8 @@ static struct comparison compare_all(const struct vpa_expected *expected,
 
 static void put_quantity(struct vpa_buf *out, const struct vpa_quantity *q)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(VPA_QUANTITY_INPUT_MAX);
 
-    vpa_buf_init(&text, VPA_QUANTITY_INPUT_MAX);
     if (q)
         vpa_quantity_format_text(q, &text);
     vpa_buf_printf(out, "%.24s", q ? vpa_buf_text(&text) : "none");

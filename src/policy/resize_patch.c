@@ -58,9 +58,8 @@ void vpa_resize_patch_release(struct vpa_resize_patch *patch)
 static struct vpa_json_writer *open_op(struct vpa_json_patch *patch, enum vpa_patch_op op,
                                        const char *base, const char *name)
 {
-    vpa_auto_buf path = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_RESIZE_PATCH_MAX);
 
-    vpa_buf_init(&path, VPA_RESIZE_PATCH_MAX);
     vpa_buf_puts(&path, base);
     if (name)
         vpa_json_pointer_add(&path, name);

@@ -91,8 +91,7 @@ enum vpa_rest vpa_rest_make(struct vpa_arena *arena, const struct vpa_rest_facts
 
 static void put_group(struct vpa_json_writer *w, const struct vpa_replica_group *g)
 {
-    vpa_json_key(w, "group");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "group");
     vpa_json_member_string(w, "kind", g->kind);
     vpa_json_member_string(w, "name", g->name);
     vpa_json_member_int(w, "configured", g->configured);

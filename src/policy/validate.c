@@ -111,11 +111,10 @@ static void invalid_int(struct vpa_findings *f, const char *field, int64_t n, co
 static void unsupported(struct vpa_findings *f, const char *field, const char *value,
                         const char *supported)
 {
-    vpa_auto_buf quoted = {0};
+    vpa_auto_buf quoted = VPA_BUF(TEXT_MAX);
 
     if (left_out(f))
         return;
-    vpa_buf_init(&quoted, TEXT_MAX);
     vpa_json_escape(&quoted, value);
     add_cause(f, "FieldValueNotSupported", field,
               vpa_arena_printf(f->arena, "Unsupported value: %s: supported values: %s",
@@ -125,9 +124,8 @@ static void unsupported(struct vpa_findings *f, const char *field, const char *v
 /* Text in Go's quotes, in the arena. */
 static const char *quoted(struct vpa_arena *arena, const char *text)
 {
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(TEXT_MAX);
 
-    vpa_buf_init(&buf, TEXT_MAX);
     vpa_quote_go(&buf, text);
     return vpa_arena_strdup(arena, vpa_buf_text(&buf));
 }
@@ -385,9 +383,8 @@ static void check_ratio(const struct subject *s)
 {
     double ratio = (double)vpa_quantity_milli_value(&s->policy->oom_bump_up_ratio.value) / 1000.0;
     const char *field = below(s, "oomBumpUpRatio");
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(64);
 
-    vpa_buf_init(&text, 64);
     if (!s->allowed->per_vpa_config) {
         forbidden(s->findings, field, GATE_PER_VPA);
     } else if (ratio < 1.0) {
@@ -524,9 +521,8 @@ void vpa_validate(const struct vpa_object *vpa, const struct vpa_object *old,
 /* "field: message" of each cause, in brackets when there are several; no two of them are alike. */
 static const char *join_causes(const struct vpa_findings *f)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(TEXT_MAX);
 
-    vpa_buf_init(&text, TEXT_MAX);
     for (size_t i = 0; i < f->cause_count; i++)
         vpa_buf_printf(&text, "%s%s: %s", i ? ", " : "", f->causes[i].field, f->causes[i].message);
     if (f->causes_left_out)

@@ -2,11 +2,9 @@
  * Bounded text builder. Appends never fail at the call; once the limit would be passed the buffer
  * is marked failed and takes nothing more, and vpa_buf_failed() is asked once at the end.
  *
- *     struct vpa_buf buf;
- *     vpa_buf_init(&buf, 64 * 1024);
+ *     vpa_auto_buf buf = VPA_BUF(64 * 1024);
  *     vpa_buf_printf(&buf, "%s=%d", key, value);
  *     if (vpa_buf_failed(&buf)) ...
- *     vpa_buf_release(&buf);
  */
 #ifndef VPA_BASE_BUF_H
 #define VPA_BASE_BUF_H
@@ -25,7 +23,8 @@ struct vpa_buf {
     bool failed;
 };
 
-/* limit: longest content in bytes, stated by every caller. Nothing is allocated yet. */
+/* LIMIT: longest content in bytes, stated by every caller. Nothing is allocated yet. */
+#define VPA_BUF(LIMIT) ((struct vpa_buf){.limit = (LIMIT)})
 void vpa_buf_init(struct vpa_buf *buf, size_t limit);
 void vpa_buf_release(struct vpa_buf *buf);
 void vpa_buf_clear(struct vpa_buf *buf); /* empty, not failed, memory kept */

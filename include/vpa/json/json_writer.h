@@ -5,8 +5,7 @@
  *     struct vpa_json_writer w;
  *     vpa_json_writer_init(&w, &buf);
  *     vpa_json_open_object(&w);
- *     vpa_json_key(&w, "name");
- *     vpa_json_put_string(&w, name);
+ *     vpa_json_member_string(&w, "name", name);
  *     vpa_json_close_object(&w);
  *     assert(vpa_json_writer_done(&w));
  *
@@ -55,13 +54,22 @@ void vpa_json_put_raw(struct vpa_json_writer *w, const char *json, size_t len);
 /* A parsed value, member order and number texts kept. */
 void vpa_json_put_node(struct vpa_json_writer *w, const struct vpa_json *node);
 
-/* key + value in one call; the _opt forms write nothing when the text is NULL or empty / the number
- * 0. */
+/* Key and value in one call; the _opt forms write nothing when the text is NULL or empty, the
+ * number 0. An object or array is opened: its members follow. */
+void vpa_json_member_object(struct vpa_json_writer *w, const char *name);
+void vpa_json_member_array(struct vpa_json_writer *w, const char *name);
 void vpa_json_member_string(struct vpa_json_writer *w, const char *name, const char *text);
 void vpa_json_member_string_opt(struct vpa_json_writer *w, const char *name, const char *text);
 void vpa_json_member_int(struct vpa_json_writer *w, const char *name, int64_t n);
 void vpa_json_member_int_opt(struct vpa_json_writer *w, const char *name, int64_t n);
 void vpa_json_member_bool(struct vpa_json_writer *w, const char *name, bool b);
+void vpa_json_member_double(struct vpa_json_writer *w, const char *name, double x);
+void vpa_json_member_quantity(struct vpa_json_writer *w, const char *name,
+                              const struct vpa_quantity *q);
+void vpa_json_member_time(struct vpa_json_writer *w, const char *name, vpa_time t);
+void vpa_json_member_micro_time(struct vpa_json_writer *w, const char *name, vpa_time t);
+void vpa_json_member_node(struct vpa_json_writer *w, const char *name, const struct vpa_json *node);
+void vpa_json_member_raw(struct vpa_json_writer *w, const char *name, const char *json, size_t len);
 
 /* The escaped string with its quotes, appended to any buffer. */
 void vpa_json_escape(struct vpa_buf *buf, const char *text);
