@@ -126,14 +126,13 @@ static void serve_memory(void *ctx, const struct vpa_memory_request *request,
     const char *token = vpa_memory_query(request, "continue");
     size_t from = token ? (size_t)strtoull(token, NULL, 10) : 0;
     stub_put_fn put = put_of(request->path);
-    vpa_auto_buf body = {0};
+    vpa_auto_buf body = VPA_BUF(BODY_MAX);
 
     (void)ctx;
     if (vpa_memory_query(request, "watch")) {
         vpa_memory_reply_stream(reply, 200, NULL, NULL);
         return;
     }
-    vpa_buf_init(&body, BODY_MAX);
     stub_put_page(&body, from, from + PAGE, put ? vpa_count : 0, put);
     vpa_memory_reply_json(reply, 200, vpa_buf_text(&body));
 }
@@ -160,9 +159,8 @@ static double make_reviews(struct vpa_buf *body)
 static void answer_requests(struct server *server)
 {
     size_t answer_bytes = 0, body_bytes = 0;
-    vpa_auto_buf body = {0};
+    vpa_auto_buf body = VPA_BUF(BODY_MAX);
 
-    vpa_buf_init(&body, BODY_MAX);
     double making = make_reviews(&body);
     double start = cpu_seconds();
     for (size_t i = 0; i < REQUESTS; i++) {
@@ -293,9 +291,8 @@ static void begin_request(struct worker *worker)
                                                 {"Connection", "close"}};
     struct load *load = worker->load;
     const struct vpa_http_handler handler = {.ctx = worker, .on_done = on_answer};
-    vpa_auto_buf body = {0};
+    vpa_auto_buf body = VPA_BUF(BODY_MAX);
 
-    vpa_buf_init(&body, BODY_MAX);
     put_review(&body, load->started++ * 7919 % vpa_count);
     worker->began = real_seconds();
     vpa_transport_start(load->transport,

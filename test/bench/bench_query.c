@@ -55,7 +55,7 @@ static char *requests[PLACES];
 
 static char *make_request(size_t vpa)
 {
-    vpa_auto_buf pod = {0};
+    vpa_auto_buf pod = VPA_BUF(TEXT_MAX);
     const struct stub_pod facts = {.vpa = vpa,
                                    .number = vpa * PODS_PER_VPA,
                                    .place = vpa,
@@ -64,7 +64,6 @@ static char *make_request(size_t vpa)
                                    .resources =
                                        "{\"requests\":{\"cpu\":\"100m\",\"memory\":\"256Mi\"}}"};
 
-    vpa_buf_init(&pod, TEXT_MAX);
     stub_put_pod(&pod, &facts);
     vpa_auto_free char *body =
         vpa_xprintf("{\"apiVersion\":\"recommendation.autoscaling.k8s.io/v1alpha1\",\"kind\":"

@@ -149,9 +149,8 @@ static void put_nothing(struct vpa_buf *b, size_t i)
 
 static void send_pod(const char *type, size_t i)
 {
-    vpa_auto_buf object = {0};
+    vpa_auto_buf object = VPA_BUF(STUB_TEXT_MAX);
 
-    vpa_buf_init(&object, STUB_TEXT_MAX);
     stub_next_version();
     put_pod(&object, i);
     stub_send_event("/pods", type, vpa_buf_text(&object));
@@ -193,9 +192,8 @@ static void answer_eviction(struct stub_call *c, size_t i)
 
 static void answer_patched(struct stub_call *c, size_t i)
 {
-    vpa_auto_buf pod = {0};
+    vpa_auto_buf pod = VPA_BUF(STUB_TEXT_MAX);
 
-    vpa_buf_init(&pod, STUB_TEXT_MAX);
     send_pod("MODIFIED", i);
     put_pod(&pod, i);
     stub_answer(c, 200, vpa_buf_text(&pod), pod.len);
@@ -203,7 +201,7 @@ static void answer_patched(struct stub_call *c, size_t i)
 
 static void answer_lease(struct stub_call *c)
 {
-    vpa_auto_buf lease = {0};
+    vpa_auto_buf lease = VPA_BUF(STUB_TEXT_MAX);
     struct timespec now;
     struct tm tm;
     int_fast64_t none = 0;
@@ -211,7 +209,6 @@ static void answer_lease(struct stub_call *c)
     atomic_compare_exchange_strong(&shared->begun_ns, &none, measured_now_ns());
     clock_gettime(CLOCK_REALTIME, &now);
     gmtime_r(&now.tv_sec, &tm);
-    vpa_buf_init(&lease, STUB_TEXT_MAX);
     vpa_buf_printf(&lease,
                    "{\"metadata\":{\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{"
                    "\"renewTime\":\"%04d-%02d-%02dT%02d:%02d:%02d.000000Z\"}}",

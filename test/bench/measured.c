@@ -28,7 +28,7 @@ int64_t measured_now_ns(void)
 
 bool measured_kubeconfig_write(struct measured_kubeconfig *file, const struct stub *stub)
 {
-    vpa_auto_buf ca = {0};
+    vpa_auto_buf ca = VPA_BUF(65536);
     char token[TOKEN_LENGTH + 1];
 
     *file = (struct measured_kubeconfig){"/tmp/plumb-bench-XXXXXX"};
@@ -37,7 +37,6 @@ bool measured_kubeconfig_write(struct measured_kubeconfig *file, const struct st
 
     if (fd < 0)
         return false;
-    vpa_buf_init(&ca, 65536);
     vpa_base64_encode(&ca, stub->ca, strlen(stub->ca));
     memset(token, 'e', TOKEN_LENGTH);
     token[TOKEN_LENGTH] = '\0';

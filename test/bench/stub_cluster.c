@@ -83,7 +83,7 @@ static const char managed_fields[] =
 static void put_open_intervals(struct vpa_buf *b, size_t vpa, uint32_t history)
 {
     vpa_auto_arena arena = {0};
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(VPA_OPEN_INTERVALS_TEXT_MAX);
     vpa_time now = vpa_time_from_unix(time(NULL), 0);
     struct vpa_open_interval *items =
         vpa_arena_alloc(&arena, settings.pods_per_vpa * sizeof(*items));
@@ -98,7 +98,6 @@ static void put_open_intervals(struct vpa_buf *b, size_t vpa, uint32_t history)
             .end = now + 12 * (vpa_time)VPA_HOUR,
             .usage = (int64_t)(200 + pod % 200) << 20};
     }
-    vpa_buf_init(&text, VPA_OPEN_INTERVALS_TEXT_MAX);
     vpa_open_intervals_encode(&text, &open);
     vpa_json_escape(b, vpa_buf_text(&text));
 }
@@ -127,9 +126,8 @@ static uint32_t hash_of(const struct vpa_buf *histogram)
 
 static void put_checkpoint(struct vpa_buf *b, size_t i)
 {
-    vpa_auto_buf memory = {0};
+    vpa_auto_buf memory = VPA_BUF(4096);
 
-    vpa_buf_init(&memory, 4096);
     put_memory_histogram(&memory, i);
     vpa_buf_printf(
         b,
@@ -182,9 +180,8 @@ static void answer_metrics(struct stub_call *c)
 {
     size_t pass = atomic_fetch_add(&shared->metrics_lists, 1);
     time_t now = time(NULL);
-    vpa_auto_buf b = {0};
+    vpa_auto_buf b = VPA_BUF(STUB_TEXT_MAX);
 
-    vpa_buf_init(&b, STUB_TEXT_MAX);
     vpa_buf_puts(&b, "{\"kind\":\"PodMetricsList\",\"metadata\":{},\"items\":[");
     for (size_t i = 0; i < settings.containers; i++) {
         if (i > 0)
@@ -208,9 +205,8 @@ static void put_namespace(struct vpa_buf *b, size_t i)
 
 static void publish_vpa(size_t i)
 {
-    vpa_auto_buf object = {0};
+    vpa_auto_buf object = VPA_BUF(STUB_TEXT_MAX);
 
-    vpa_buf_init(&object, STUB_TEXT_MAX);
     stub_next_version();
     put_vpa(&object, i);
     stub_send_event("/verticalpodautoscalers", "MODIFIED", vpa_buf_text(&object));

@@ -137,9 +137,8 @@ void stub_put_page(struct vpa_buf *b, size_t from, size_t to, size_t count, stub
 
 void stub_make_pages(const char *collection, size_t count, stub_put_fn put)
 {
-    vpa_auto_buf b = {0};
+    vpa_auto_buf b = VPA_BUF(STUB_TEXT_MAX);
 
-    vpa_buf_init(&b, STUB_TEXT_MAX);
     for (size_t from = 0; from < count; from += PAGE) {
         struct page page = {.collection = collection, .from = from};
 
@@ -179,11 +178,10 @@ void stub_answer_list(struct stub_call *call, const char *target, size_t count, 
 {
     size_t limit = stub_parameter(target, "limit=");
     size_t from = stub_parameter(target, "continue=");
-    vpa_auto_buf b = {0};
+    vpa_auto_buf b = VPA_BUF(STUB_TEXT_MAX);
 
     if (answer_from_pages(call, target))
         return;
-    vpa_buf_init(&b, STUB_TEXT_MAX);
     stub_put_page(&b, from, limit > 0 ? from + limit : count, count, put);
     stub_answer(call, 200, vpa_buf_text(&b), b.len);
 }
@@ -205,9 +203,8 @@ void stub_start_watch(struct stub_call *call, const char *collection)
 
 void stub_send_event(const char *collection, const char *type, const char *object)
 {
-    vpa_auto_buf line = {0};
+    vpa_auto_buf line = VPA_BUF(STUB_TEXT_MAX);
 
-    vpa_buf_init(&line, STUB_TEXT_MAX);
     vpa_buf_printf(&line, "{\"type\":\"%s\",\"object\":", type);
     vpa_buf_puts(&line, object);
     vpa_buf_puts(&line, "}\n");

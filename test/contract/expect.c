@@ -8,10 +8,9 @@
 
 const char *substitute_text(struct runner *r, const char *text)
 {
-    vpa_auto_buf out = {0};
+    vpa_auto_buf out = VPA_BUF(1 << 20);
     const char *at = text, *open;
 
-    vpa_buf_init(&out, 1 << 20);
     if (!strstr(text, "${"))
         return text;
     while ((open = strstr(at, "${"))) {

@@ -123,10 +123,9 @@ int main(int argc, char **argv)
     struct fakelet f = {.record_fd = -1};
     const struct vpa_flags flags = {.rows = rows, .count = VPA_COUNT(rows), .values = &f.options};
     vpa_auto_arena arena = {0};
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 20);
     struct vpa_error err;
 
-    vpa_buf_init(&text, 1 << 20);
     int status = vpa_flags_start(&flags, &arena, argc, argv, &text);
     if (status >= 0) {
         fputs(vpa_buf_text(&text), stderr);

@@ -38,8 +38,7 @@ static void put_usage(struct vpa_json_writer *w, double cpu_millis, double memor
 {
     char text[64];
 
-    vpa_json_key(w, "usage");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "usage");
     snprintf(text, sizeof(text), "%.0fn", cpu_millis * 1e6);
     vpa_json_member_string(w, "cpu", text);
     snprintf(text, sizeof(text), "%.0fKi", memory_bytes / 1024);
@@ -54,22 +53,18 @@ static void put_head(struct vpa_json_writer *w, const char *kind, const char *ns
 
     vpa_json_member_string(w, "kind", kind);
     vpa_json_member_string(w, "apiVersion", "metrics.k8s.io/v1beta1");
-    vpa_json_key(w, "metadata");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "metadata");
     vpa_json_member_string(w, "name", name);
     vpa_json_member_string_opt(w, "namespace", ns);
-    vpa_json_key(w, "creationTimestamp");
-    vpa_json_put_time(w, t);
+    vpa_json_member_time(w, "creationTimestamp", t);
     if (labels && labels->count) {
-        vpa_json_key(w, "labels");
-        vpa_json_open_object(w);
+        vpa_json_member_object(w, "labels");
         for (size_t i = 0; i < labels->count; i++)
             vpa_json_member_string(w, labels->items[i].key, labels->items[i].value);
         vpa_json_close_object(w);
     }
     vpa_json_close_object(w);
-    vpa_json_key(w, "timestamp");
-    vpa_json_put_time(w, t);
+    vpa_json_member_time(w, "timestamp", t);
     vpa_duration_format(window, text);
     vpa_json_member_string(w, "window", text);
 }
@@ -88,9 +83,8 @@ static bool has_sample(const struct pod *pod, vpa_time t)
 static void record(struct fakelet *f, const struct pod *pod, const struct run *run, vpa_time t,
                    double cpu, double memory)
 {
-    vpa_auto_buf line = {0};
+    vpa_auto_buf line = VPA_BUF(4096);
 
-    vpa_buf_init(&line, 4096);
     vpa_buf_printf(&line, "%s %s %s %lld %.0f %.0f\n", pod->object.meta.ns, pod->object.meta.name,
                    run->name, (long long)(vpa_time_unix_nanos(t) / VPA_SECOND), cpu * 1e6,
                    memory / 1024);
@@ -103,8 +97,7 @@ static void put_pod(struct fakelet *f, struct vpa_json_writer *w, const struct p
     vpa_json_open_object(w);
     put_head(w, "PodMetrics", pod->object.meta.ns, pod->object.meta.name, &pod->object.meta.labels,
              t, f->options.resolution);
-    vpa_json_key(w, "containers");
-    vpa_json_open_array(w);
+    vpa_json_member_array(w, "containers");
     for (size_t i = 0; i < pod->run_count; i++) {
         double cpu, memory;
         run_usage(&pod->runs[i], t, &cpu, &memory);
@@ -145,11 +138,9 @@ static void open_list(struct vpa_json_writer *w, const char *kind)
     vpa_json_open_object(w);
     vpa_json_member_string(w, "kind", kind);
     vpa_json_member_string(w, "apiVersion", "metrics.k8s.io/v1beta1");
-    vpa_json_key(w, "metadata");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "metadata");
     vpa_json_close_object(w);
-    vpa_json_key(w, "items");
-    vpa_json_open_array(w);
+    vpa_json_member_array(w, "items");
 }
 
 static void list_pods(struct fakelet *f, struct vpa_json_writer *w, const char *ns,
@@ -179,10 +170,9 @@ static void list_nodes(struct fakelet *f, struct vpa_json_writer *w, vpa_time t)
 
 static void not_found(struct vpa_server_response *response, const char *kind, const char *name)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(4096);
     struct vpa_json_writer w;
 
-    vpa_buf_init(&text, 4096);
     vpa_json_writer_init(&w, &text);
     vpa_json_open_object(&w);
     vpa_json_member_string(&w, "kind", "Status");
@@ -236,11 +226,10 @@ static void answer_usage(struct fakelet *f, struct vpa_arena *arena, const char 
     const char *name = ns ? (count > 3 ? parts[3] : NULL) : (count > 1 ? parts[1] : NULL);
     const char *text = query_value(arena, query, "labelSelector");
     struct vpa_selector selector;
-    vpa_auto_buf body = {0};
+    vpa_auto_buf body = VPA_BUF(ANSWER_MAX);
     struct vpa_json_writer w;
     struct vpa_error err;
 
-    vpa_buf_init(&body, ANSWER_MAX);
     vpa_json_writer_init(&w, &body);
     if (text && *text && vpa_selector_parse(arena, text, &selector, &err) < 0) {
         vpa_server_reply_text(response, 400, err.text);
@@ -380,14 +369,13 @@ static void on_thread_request(void *ctx, const struct vpa_server_request *reques
 
 static int read_pem(const char *path, char **out, struct vpa_error *err)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 20);
     char piece[4096];
     ssize_t n;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
 
     if (fd < 0)
         return vpa_fail(err, VPA_INVALID, "%s: cannot be opened", path);
-    vpa_buf_init(&text, 1 << 20);
     while ((n = read(fd, piece, sizeof(piece))) > 0)
         vpa_buf_append(&text, piece, (size_t)n);
     close(fd);

@@ -13,12 +13,9 @@ static void put_amounts(struct vpa_json_writer *w, const struct node *node)
     struct vpa_quantity pods = vpa_quantity_units(node->pods, VPA_DECIMAL_SI);
 
     vpa_json_open_object(w);
-    vpa_json_key(w, "cpu");
-    vpa_json_put_quantity(w, &cpu);
-    vpa_json_key(w, "memory");
-    vpa_json_put_quantity(w, &memory);
-    vpa_json_key(w, "pods");
-    vpa_json_put_quantity(w, &pods);
+    vpa_json_member_quantity(w, "cpu", &cpu);
+    vpa_json_member_quantity(w, "memory", &memory);
+    vpa_json_member_quantity(w, "pods", &pods);
     vpa_json_close_object(w);
 }
 
@@ -30,11 +27,9 @@ static void encode_node(const struct node *node, struct vpa_buf *out)
     vpa_json_open_object(&w);
     vpa_json_member_string(&w, "apiVersion", "v1");
     vpa_json_member_string(&w, "kind", "Node");
-    vpa_json_key(&w, "metadata");
-    vpa_json_open_object(&w);
+    vpa_json_member_object(&w, "metadata");
     vpa_json_member_string(&w, "name", node->name);
-    vpa_json_key(&w, "labels");
-    vpa_json_open_object(&w);
+    vpa_json_member_object(&w, "labels");
     vpa_json_member_string(&w, "kubernetes.io/hostname", node->name);
     vpa_json_member_string(&w, "kubernetes.io/os", "linux");
     vpa_json_close_object(&w);
@@ -48,26 +43,21 @@ static void encode_status(const struct node *node, vpa_time now, struct vpa_buf 
 
     vpa_json_writer_init(&w, out);
     vpa_json_open_object(&w);
-    vpa_json_key(&w, "status");
-    vpa_json_open_object(&w);
+    vpa_json_member_object(&w, "status");
     vpa_json_key(&w, "capacity");
     put_amounts(&w, node);
     vpa_json_key(&w, "allocatable");
     put_amounts(&w, node);
-    vpa_json_key(&w, "conditions");
-    vpa_json_open_array(&w);
+    vpa_json_member_array(&w, "conditions");
     vpa_json_open_object(&w);
     vpa_json_member_string(&w, "type", "Ready");
     vpa_json_member_string(&w, "status", "True");
     vpa_json_member_string(&w, "reason", "KubeletReady");
-    vpa_json_key(&w, "lastTransitionTime");
-    vpa_json_put_time(&w, now);
-    vpa_json_key(&w, "lastHeartbeatTime");
-    vpa_json_put_time(&w, now);
+    vpa_json_member_time(&w, "lastTransitionTime", now);
+    vpa_json_member_time(&w, "lastHeartbeatTime", now);
     vpa_json_close_object(&w);
     vpa_json_close_array(&w);
-    vpa_json_key(&w, "nodeInfo");
-    vpa_json_open_object(&w);
+    vpa_json_member_object(&w, "nodeInfo");
     static const char *const info[] = {"architecture",
                                        "amd64",
                                        "operatingSystem",
@@ -98,10 +88,9 @@ static void encode_status(const struct node *node, vpa_time now, struct vpa_buf 
 static int send(struct fakelet *f, enum vpa_kube_verb verb, const char *name,
                 const char *subresource, const char *body, struct vpa_error *err)
 {
-    vpa_auto_buf path = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
     struct vpa_kube_call call = {.verb = verb, .body = body, .body_len = strlen(body)};
 
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, "v1", NULL, "nodes", name, subresource);
     call.path = vpa_buf_text(&path);
     return vpa_kube_do(f->client, &call, NULL, NULL, err);
@@ -109,10 +98,8 @@ static int send(struct fakelet *f, enum vpa_kube_verb verb, const char *name,
 
 static int register_node(struct fakelet *f, struct node *node, struct vpa_error *err)
 {
-    vpa_auto_buf body = {0}, status = {0};
+    vpa_auto_buf body = VPA_BUF(64 * 1024), status = VPA_BUF(64 * 1024);
 
-    vpa_buf_init(&body, 64 * 1024);
-    vpa_buf_init(&status, 64 * 1024);
     encode_node(node, &body);
     encode_status(node, vpa_loop_now(f->loop), &status);
     if (send(f, VPA_KUBE_CREATE, NULL, NULL, vpa_buf_text(&body), err) < 0 &&

@@ -241,11 +241,10 @@ static void on_written(void *ctx, const struct vpa_kube_result *result, const st
 static void start_call(struct pod *pod, enum vpa_kube_verb verb, const char *subresource,
                        const char *body)
 {
-    vpa_auto_buf path = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
     struct vpa_kube_call call = {
         .verb = verb, .body = body, .body_len = strlen(body), .unlimited = true};
 
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, "v1", pod->object.meta.ns, "pods", pod->object.meta.name, subresource);
     call.path = vpa_buf_text(&path);
     pod->writing = true;
@@ -254,9 +253,8 @@ static void start_call(struct pod *pod, enum vpa_kube_verb verb, const char *sub
 
 static void write_status(struct pod *pod)
 {
-    vpa_auto_buf body = {0};
+    vpa_auto_buf body = VPA_BUF(1 << 20);
 
-    vpa_buf_init(&body, 1 << 20);
     status_encode(pod, &body);
     pod->dirty = false;
     start_call(pod, VPA_KUBE_PATCH_MERGE, "status", vpa_buf_text(&body));
@@ -264,9 +262,8 @@ static void write_status(struct pod *pod)
 
 static void delete_pod(struct pod *pod)
 {
-    vpa_auto_buf body = {0};
+    vpa_auto_buf body = VPA_BUF(4096);
 
-    vpa_buf_init(&body, 4096);
     vpa_buf_puts(&body,
                  "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"gracePeriodSeconds\":0,"
                  "\"preconditions\":{\"uid\":");

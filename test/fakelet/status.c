@@ -20,8 +20,7 @@ static bool is_own(const char *type)
 
 static void put_time(struct vpa_json_writer *w, const char *name, vpa_time t)
 {
-    vpa_json_key(w, name);
-    vpa_json_put_time(w, t);
+    vpa_json_member_time(w, name, t);
 }
 
 static void put_condition(struct vpa_json_writer *w, const struct pod *pod, const char *type,
@@ -66,8 +65,7 @@ static void put_conditions(struct vpa_json_writer *w, const struct pod *pod)
     bool done = strcmp(pod->phase, "Succeeded") == 0 || strcmp(pod->phase, "Failed") == 0;
     const char *reason = pod->ready ? NULL : done ? "PodCompleted" : "ContainersNotReady";
 
-    vpa_json_key(w, "conditions");
-    vpa_json_open_array(w);
+    vpa_json_member_array(w, "conditions");
     for (size_t i = 0; i < pod->object.condition_count; i++) {
         const struct vpa_pod_condition *c = &pod->object.conditions[i];
         if (!is_own(c->type))
@@ -86,8 +84,7 @@ static void put_terminated(struct vpa_json_writer *w, const char *reason, int32_
                            vpa_time started, vpa_time finished)
 {
     vpa_json_open_object(w);
-    vpa_json_key(w, "terminated");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "terminated");
     vpa_json_member_int(w, "exitCode", code);
     vpa_json_member_string(w, "reason", reason);
     put_time(w, "startedAt", started);
@@ -103,8 +100,7 @@ static void put_state(struct vpa_json_writer *w, const struct run *run)
         put_terminated(w, run->reason, run->exit_code, run->started, run->finished);
     } else {
         vpa_json_open_object(w);
-        vpa_json_key(w, run->state == RUN_RUNNING ? "running" : "waiting");
-        vpa_json_open_object(w);
+        vpa_json_member_object(w, run->state == RUN_RUNNING ? "running" : "waiting");
         if (run->state == RUN_RUNNING)
             put_time(w, "startedAt", run->started);
         else
@@ -134,8 +130,7 @@ static void put_run(struct vpa_json_writer *w, const struct run *run)
     vpa_json_member_string(w, "imageID", "fakelet");
     vpa_json_key(w, "allocatedResources");
     vpa_resource_list_encode(w, &run->allocated);
-    vpa_json_key(w, "resources");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "resources");
     if (run->actual.limits.count) {
         vpa_json_key(w, "limits");
         vpa_resource_list_encode(w, &run->actual.limits);
@@ -157,16 +152,14 @@ void status_encode(const struct pod *pod, struct vpa_buf *out)
              pod->ip & 255);
     vpa_json_writer_init(&w, out);
     vpa_json_open_object(&w);
-    vpa_json_key(&w, "status");
-    vpa_json_open_object(&w);
+    vpa_json_member_object(&w, "status");
     vpa_json_member_string(&w, "phase", pod->phase);
     vpa_json_member_int_opt(&w, "observedGeneration", pod->observed_generation);
     put_time(&w, "startTime", pod->started_at);
     vpa_json_member_string(&w, "hostIP", "10.0.0.1");
     vpa_json_member_string(&w, "podIP", ip);
     put_conditions(&w, pod);
-    vpa_json_key(&w, "containerStatuses");
-    vpa_json_open_array(&w);
+    vpa_json_member_array(&w, "containerStatuses");
     for (size_t i = 0; i < pod->run_count; i++)
         put_run(&w, &pod->runs[i]);
     vpa_json_close_array(&w);

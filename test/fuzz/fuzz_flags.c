@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = vpa_arena_strdup(&arena, fuzz_text(&arena, data, size));
     char *argv[ARGS_MAX] = {text};
     int argc = 1;
-    vpa_auto_buf page = {0}, value = {0};
+    vpa_auto_buf page = VPA_BUF(1 << 20), value = VPA_BUF(1 << 20);
 
     for (char *next = text; next && argc < ARGS_MAX; argc++) {
         argv[argc] = next;
@@ -40,8 +40,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (next)
             *next++ = '\0';
     }
-    vpa_buf_init(&page, 1 << 20);
-    vpa_buf_init(&value, 1 << 20);
     int code = vpa_flags_start(&flags, &arena, argc, argv, &page);
     FUZZ_CHECK(code == -1 || code == 0 || code == 2);
     FUZZ_CHECK((code == -1) == (page.len == 0));

@@ -44,9 +44,8 @@ static const char *world_collection(const char *path)
 static void world_list(const struct world *w, const char *path, struct vpa_memory_reply *reply)
 {
     const char *of = world_collection(path), *comma = "";
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(WORLD_TEXT_MAX);
 
-    vpa_buf_init(&text, WORLD_TEXT_MAX);
     vpa_buf_puts(&text, "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[");
     for (size_t i = 0; i < w->count; i++) {
         if (w->lines[i].what != 'L' || strcmp(w->lines[i].of, of) != 0)

@@ -104,11 +104,10 @@ static uint32_t fnv(uint32_t hash, const char *text)
 static uint32_t fnv_node(uint32_t hash, const struct vpa_json *node)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(TEXT_MAX);
 
     if (!node)
         return fnv(hash, "absent");
-    vpa_buf_init(&text, TEXT_MAX);
     vpa_json_writer_init(&w, &text);
     vpa_json_put_node(&w, node);
     return fnv(hash, vpa_buf_text(&text));

@@ -16,11 +16,10 @@
 /* JSON text of a string, for the deviations. */
 static const char *json_string(struct golden_case *c, const char *text)
 {
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(64 << 20);
 
     if (!text)
         return "null";
-    vpa_buf_init(&buf, 64 << 20);
     vpa_buf_putc(&buf, '"');
     for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
         if (*p == '"' || *p == '\\')
@@ -73,9 +72,8 @@ static void print_node(struct vpa_buf *out, struct golden_case *c, const struct 
 
 static const char *node_text(struct golden_case *c, const struct vpa_json *node)
 {
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(64 << 20);
 
-    vpa_buf_init(&buf, 64 << 20);
     print_node(&buf, c, node);
     return vpa_arena_strdup(c->arena, vpa_buf_text(&buf));
 }

@@ -45,18 +45,15 @@ static const struct vpa_json *rendered(const struct vpa_json *lease, bool renewe
 {
     struct vpa_json_writer out;
     char now[VPA_TIME_TEXT_MAX];
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(1 << 20);
 
-    vpa_buf_init(&buf, 1 << 20);
     vpa_json_writer_init(&out, &buf);
     vpa_time_format_micro(vpa_loop_now(lease_world.loop), now);
     vpa_json_open_object(&out);
     vpa_json_member_string(&out, "kind", "Lease");
     vpa_json_member_string(&out, "apiVersion", LEASES);
-    vpa_json_key(&out, "metadata");
-    vpa_json_put_node(&out, vpa_json_find(lease, "metadata"));
-    vpa_json_key(&out, "spec");
-    vpa_json_open_object(&out);
+    vpa_json_member_node(&out, "metadata", vpa_json_find(lease, "metadata"));
+    vpa_json_member_object(&out, "spec");
     vpa_json_foreach (member, vpa_json_find(lease, "spec")) {
         vpa_json_key(&out, vpa_json_name(member));
         if (renewed && strcmp(vpa_json_name(member), "renewTime") == 0)

@@ -15,9 +15,8 @@
 static const char *text_of(struct memory_cluster *cluster, const struct vpa_json *node)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(TEXT_MAX);
 
-    vpa_buf_init(&buf, TEXT_MAX);
     vpa_json_writer_init(&w, &buf);
     vpa_json_put_node(&w, node);
     return vpa_arena_strdup(&cluster->arena, vpa_buf_text(&buf));

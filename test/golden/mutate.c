@@ -215,9 +215,8 @@ char *golden_mutation_apply(struct vpa_arena *arena, const struct vpa_json *docu
                             const struct golden_mutation *m)
 {
     struct copy c = {.arena = arena, .m = m};
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(TEXT_MAX);
 
-    vpa_buf_init(&text, TEXT_MAX);
     vpa_json_writer_init(&c.w, &text);
     copy_node(&c, document);
     return vpa_json_writer_done(&c.w) ? vpa_arena_strdup(arena, vpa_buf_text(&text)) : NULL;

@@ -107,8 +107,7 @@ const char *policy_notes_text(struct golden_case *c, const struct vpa_notes *not
     for (size_t i = 0; i < count; i++) {
         if (!notes[i].count)
             continue;
-        vpa_json_key(&w, notes[i].container);
-        vpa_json_open_array(&w);
+        vpa_json_member_array(&w, notes[i].container);
         for (size_t j = 0; j < notes[i].count; j++)
             vpa_json_put_string(&w, notes[i].items[j]);
         vpa_json_close_array(&w);

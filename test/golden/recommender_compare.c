@@ -25,11 +25,10 @@ static const char *member_text(const struct vpa_json *node, const char *name)
 static const char *text_of(struct golden_case *c, const struct vpa_json *node)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(TEXT_MAX);
 
     if (!node)
         return NULL;
-    vpa_buf_init(&text, TEXT_MAX);
     vpa_json_writer_init(&w, &text);
     vpa_json_put_node(&w, node);
     return vpa_arena_strdup(c->arena, vpa_buf_text(&text));
@@ -455,11 +454,10 @@ void compare_exposition(struct world *w, const struct vpa_json *want, const char
     const struct vpa_json *expected = vpa_json_count(want) > 0 ? vpa_json_first(want) : NULL;
     const char *rest;
     struct vpa_slice piece;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(TEXT_MAX);
     size_t i = 0;
 
     metrics.count = count;
-    vpa_buf_init(&text, TEXT_MAX);
     vpa_metrics_write(&metrics, VPA_EXPOSITION_TEXT, NULL, 0, &text);
     rest = vpa_buf_text(&text);
     while (vpa_str_split(&rest, '\n', &piece)) {

@@ -69,11 +69,10 @@ static void touch_namespace(struct exemptions *e, const char *ns, enum exempt fi
 static const char *node_text(struct golden_case *c, const struct vpa_json *node)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(TEXT_MAX);
 
     if (!node)
         return "";
-    vpa_buf_init(&text, TEXT_MAX);
     vpa_json_writer_init(&w, &text);
     vpa_json_put_node(&w, node);
     return vpa_arena_strdup(c->arena, vpa_buf_text(&text));
@@ -437,12 +436,11 @@ const char *exemptions_without_conflict(struct golden_case *c, const char *body)
 {
     const struct vpa_json *root;
     struct vpa_json_writer w;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(TEXT_MAX);
 
     if (!strstr(body, "\"TargetConflict\"") ||
         vpa_json_parse(c->arena, body, strlen(body), &root, NULL) < 0)
         return body;
-    vpa_buf_init(&text, TEXT_MAX);
     vpa_json_writer_init(&w, &text);
     put_without_conflict(&w, root);
     return vpa_arena_strdup(c->arena, vpa_buf_text(&text));

@@ -60,10 +60,9 @@ static void serve_prometheus(void *ctx, const struct vpa_memory_request *q,
     for (size_t i = 0; reply && i < use && i + 1 < count; i++)
         reply = vpa_json_next(reply);
     if (reply) {
-        vpa_auto_buf body = {0};
+        vpa_auto_buf body = VPA_BUF(64 << 20);
         struct vpa_json_writer writer;
 
-        vpa_buf_init(&body, 64 << 20);
         vpa_json_int32(vpa_json_find(reply, "status"), &status);
         if (vpa_json_find(reply, "body")) {
             vpa_json_writer_init(&writer, &body);
@@ -381,11 +380,10 @@ static const char *params_json(struct golden_case *c, const char *text)
 {
     struct vpa_json_writer out;
     struct vpa_slice piece;
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(1 << 20);
 
     if (!*text)
         return NULL;
-    vpa_buf_init(&buf, 1 << 20);
     vpa_json_writer_init(&out, &buf);
     vpa_json_open_object(&out);
     while (vpa_str_split(&text, '&', &piece)) {

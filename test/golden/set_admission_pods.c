@@ -39,9 +39,8 @@ static const char *request_body(struct golden_case *c, const struct vpa_json *re
     const char *text = review ? NULL : vpa_json_string(vpa_json_find(request, "bodyText"));
     int64_t pad = 0;
     struct vpa_json_writer w;
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(BODY_MAX);
 
-    vpa_buf_init(&buf, BODY_MAX);
     if (text) {
         vpa_buf_puts(&buf, text);
     } else {
@@ -132,11 +131,10 @@ static const char *decoded_review(struct golden_case *c, const char *body)
     const struct vpa_json *root;
     struct vpa_json_writer w;
     struct vpa_error err;
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(BODY_MAX);
 
     if (vpa_json_parse(c->arena, body, strlen(body), &root, &err) < 0)
         return NULL;
-    vpa_buf_init(&buf, BODY_MAX);
     vpa_json_writer_init(&w, &buf);
     vpa_json_open_object(&w);
     vpa_json_foreach (top, root) {
@@ -147,8 +145,7 @@ static const char *decoded_review(struct golden_case *c, const char *body)
         }
         vpa_json_open_object(&w);
         vpa_json_foreach (member, top) {
-            vpa_auto_buf patch = {0};
-            vpa_buf_init(&patch, BODY_MAX);
+            vpa_auto_buf patch = VPA_BUF(BODY_MAX);
             vpa_json_key(&w, vpa_json_name(member));
             const char *text = vpa_json_string(member);
             if (strcmp(vpa_json_name(member), "patch") == 0 && text &&
@@ -263,9 +260,8 @@ static bool fits(struct golden_case *c, const struct vpa_json *response)
 {
     const struct vpa_json *patch = vpa_json_find(response, "patch");
     struct vpa_error err;
-    vpa_auto_buf out = {0};
+    vpa_auto_buf out = VPA_BUF(BODY_MAX);
 
-    vpa_buf_init(&out, BODY_MAX);
     return !patch ||
            vpa_json_patch_apply(vpa_json_at(GOLDEN_IN(c, "request"), "review.request.object"),
                                 patch, &out, &err) == 0;
@@ -389,9 +385,8 @@ static void check_status_ignored(struct golden_case *c, const struct answer *wit
     const struct vpa_json *removal, *review;
     struct answer without;
     struct vpa_error err;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(BODY_MAX);
 
-    vpa_buf_init(&text, BODY_MAX);
     if (vpa_json_parse(c->arena, patch, strlen(patch), &removal, &err) < 0 ||
         vpa_json_patch_apply(vpa_json_at(GOLDEN_IN(c, "request"), "review"), removal, &text, &err) <
             0 ||

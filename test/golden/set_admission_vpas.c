@@ -32,10 +32,8 @@ static const char *wanted_wire(struct golden_case *c)
     const struct vpa_json *review = GOLDEN_OUT(c, "review");
     const struct vpa_json *patch = vpa_json_at(review, "response.patch");
     struct vpa_json_writer w;
-    vpa_auto_buf text = {0}, wire = {0};
+    vpa_auto_buf text = VPA_BUF(BODY_MAX), wire = VPA_BUF(BODY_MAX);
 
-    vpa_buf_init(&text, BODY_MAX);
-    vpa_buf_init(&wire, BODY_MAX);
     if (!patch)
         return NULL;
     vpa_json_writer_init(&w, &text);
@@ -72,9 +70,8 @@ static void compare_node(struct golden_case *c, const char *label, const struct 
                          const struct vpa_json *got)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(BODY_MAX);
 
-    vpa_buf_init(&text, BODY_MAX);
     vpa_json_writer_init(&w, &text);
     if (got)
         vpa_json_put_node(&w, got);
@@ -175,9 +172,8 @@ static void answer(struct golden_case *c, const struct vpa_json *review, struct 
     struct vpa_gates gates;
     struct vpa_json_writer w;
     struct vpa_error err;
-    vpa_auto_buf body = {0};
+    vpa_auto_buf body = VPA_BUF(BODY_MAX);
 
-    vpa_buf_init(&body, BODY_MAX);
     vpa_gates_preset_upstream(&gates);
     vpa_json_foreach (arg, GOLDEN_IN(c, "args")) {
         const char *value = strchr(vpa_json_string(arg), '=');
@@ -202,9 +198,8 @@ static void compare_answer(struct golden_case *c, const struct vpa_json *review)
     const char *patch = wanted_wire(c), *got_patch;
     const struct vpa_json *got;
     struct vpa_error err;
-    vpa_auto_buf body = {0};
+    vpa_auto_buf body = VPA_BUF(BODY_MAX);
 
-    vpa_buf_init(&body, BODY_MAX);
     answer(c, review, &body);
     compare_review(c, vpa_buf_text(&body));
     golden_compared(c, vpa_json_at(GOLDEN_OUT(c, "review"), "response.patch")); /* below */
@@ -227,12 +222,10 @@ static void undone(struct golden_case *c)
 {
     const struct vpa_json *review = vpa_json_at(c->in, "request.review"), *ops, *changed;
     const struct vpa_json *spec = vpa_json_at(review, "request.object.spec");
-    vpa_auto_buf patch = {0}, text = {0};
+    vpa_auto_buf patch = VPA_BUF(BODY_MAX), text = VPA_BUF(BODY_MAX);
     struct vpa_error err;
     size_t i = 0;
 
-    vpa_buf_init(&patch, BODY_MAX);
-    vpa_buf_init(&text, BODY_MAX);
     vpa_buf_puts(&patch, "[");
     if (!vpa_json_is_object(spec))
         vpa_buf_puts(&patch, "{\"op\":\"add\",\"path\":\"/request/object/spec\",\"value\":{}},");
@@ -283,10 +276,9 @@ static void invariant(struct golden_case *c)
     bool has_selector = !vpa_json_is_null(vpa_json_at(object, "spec.selector"));
     const struct vpa_json *got;
     struct vpa_error err;
-    vpa_auto_buf body = {0};
+    vpa_auto_buf body = VPA_BUF(BODY_MAX);
     bool allowed = true;
 
-    vpa_buf_init(&body, BODY_MAX);
     answer(c, vpa_json_at(c->in, "request.review"), &body);
     if (vpa_json_parse(c->arena, vpa_buf_text(&body), body.len, &got, &err) < 0 ||
         !vpa_json_bool(vpa_json_at(got, "response.allowed"), &allowed)) {

@@ -11,9 +11,8 @@ static const char *item_text(struct golden_case *c, const char *type,
     const struct vpa_resource_list *lists[] = {&item->max, &item->min, &item->defaults};
     static const char *const names[] = {"max", "min", "default"};
     struct vpa_json_writer w;
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(1 << 20);
 
-    vpa_buf_init(&buf, 1 << 20);
     if (!item->present)
         return "null";
     vpa_json_writer_init(&w, &buf);

@@ -85,15 +85,13 @@ static const struct vpa_container_policy *policy_of(struct bench *b, const struc
     const struct vpa_json *root;
     struct vpa_json_writer w;
     struct vpa_error err = {0};
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 16);
 
-    vpa_buf_init(&text, 1 << 16);
     if (vpa_json_is_null(node))
         return NULL;
     vpa_json_writer_init(&w, &text);
     vpa_json_open_object(&w);
-    vpa_json_key(&w, "containerPolicies");
-    vpa_json_open_array(&w);
+    vpa_json_member_array(&w, "containerPolicies");
     vpa_json_put_node(&w, node);
     vpa_json_close_array(&w);
     vpa_json_close_object(&w);
@@ -153,9 +151,8 @@ static void compare_container(struct bench *b, const char *label, const struct v
 static const char *controlled_json(struct bench *b, const struct vpa_settings *s)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(256);
 
-    vpa_buf_init(&text, 256);
     vpa_json_writer_init(&w, &text);
     vpa_json_open_array(&w);
     for (size_t i = 0; i < s->controlled_count; i++)
@@ -202,9 +199,8 @@ static void compare_final_percentiles(struct bench *b, const char *label,
 static const char *status_text(struct bench *b, const struct vpa_checkpoint_status *status)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 20);
 
-    vpa_buf_init(&text, 1 << 20);
     vpa_json_writer_init(&w, &text);
     vpa_checkpoint_status_encode(&w, status);
     return golden_label(b->c, "%s", vpa_buf_text(&text));
@@ -408,10 +404,9 @@ static void run_checkpoint(struct bench *b)
     struct vpa_error err = {0};
     struct vpa_json_writer w;
     const char *error = NULL;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 20);
     vpa_time now;
 
-    vpa_buf_init(&text, 1 << 20);
     vpa_json_writer_init(&w, &text);
     vpa_json_put_node(&w, GOLDEN_IN(c, "status"));
     if (decode_status(b, text.data, text.len, &status, &err) < 0) {
@@ -501,9 +496,8 @@ static void store_load(struct bench *b, struct vpa_cluster *cluster)
         struct vpa_checkpoint_status status;
         struct vpa_json_writer w;
         struct vpa_error err;
-        vpa_auto_buf text = {0};
+        vpa_auto_buf text = VPA_BUF(1 << 20);
 
-        vpa_buf_init(&text, 1 << 20);
         vpa_json_writer_init(&w, &text);
         vpa_json_put_node(&w, loaded);
         if (decode_status(b, text.data, text.len, &status, &err) < 0 ||

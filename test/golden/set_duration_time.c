@@ -82,10 +82,9 @@ static void run_duration_json(struct golden_case *c)
 
 static const char *time_json(struct golden_case *c, vpa_time t, bool micro)
 {
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(64);
     struct vpa_json_writer w;
 
-    vpa_buf_init(&buf, 64);
     vpa_json_writer_init(&w, &buf);
     if (micro)
         vpa_json_put_micro_time(&w, t);

@@ -84,10 +84,9 @@ static const char *save(struct bench *b, const struct vpa_decay *d)
 {
     struct vpa_histogram_checkpoint checkpoint;
     struct vpa_json_writer w;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 20);
 
     vpa_decay_save(d, b->c->arena, &checkpoint);
-    vpa_buf_init(&text, 1 << 20);
     vpa_json_writer_init(&w, &text);
     vpa_histogram_checkpoint_encode(&w, &checkpoint);
     return golden_label(b->c, "%s", vpa_buf_text(&text));
@@ -176,10 +175,9 @@ static void dump(struct bench *b, const char *label, const struct vpa_decay *d,
                  const struct vpa_json *want)
 {
     const char *wanted = golden_text_of(want, "string");
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 16);
     const char *got;
 
-    vpa_buf_init(&text, 1 << 16);
     if (b->decaying)
         decay_format(d, &text);
     else

@@ -69,11 +69,10 @@ static size_t add_phase(struct phase *phases, size_t count, const char *text)
 static const char *wanted_text(const struct vpa_json *r)
 {
     struct vpa_json_writer out;
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(1 << 16);
     int64_t code = 0;
     bool acquire = false;
 
-    vpa_buf_init(&buf, 1 << 16);
     vpa_json_int64(vpa_json_find(r, "code"), &code);
     vpa_json_bool(vpa_json_find(r, "acquire_equals_renew"), &acquire);
     if (vpa_json_find(r, "body") && !vpa_json_find(r, "acquire_equals_renew"))
@@ -92,11 +91,9 @@ static const char *wanted_text(const struct vpa_json *r)
 static const char *got_text(const struct lease_request *q, const struct vpa_json *wanted)
 {
     struct vpa_json_writer out;
-    vpa_auto_buf buf = {0}, body = {0};
+    vpa_auto_buf buf = VPA_BUF(1 << 16), body = VPA_BUF(1 << 16);
     bool acquire = false;
 
-    vpa_buf_init(&buf, 1 << 16);
-    vpa_buf_init(&body, 1 << 16);
     if (q->body) {
         const struct vpa_json *root = lease_world_parse(q->body);
         acquire = vpa_str_eq(vpa_json_string(vpa_json_at(root, "spec.acquireTime")),
@@ -155,10 +152,8 @@ static void compare_phases(struct golden_case *c)
     struct phase *got = vpa_arena_zalloc(c->arena, (lease_world.count + 1) * sizeof(*got));
     size_t want_count = 0, got_count = 0, number = 0;
     int64_t last_ms = 0;
-    vpa_auto_buf a = {0}, b = {0};
+    vpa_auto_buf a = VPA_BUF(1 << 20), b = VPA_BUF(1 << 20);
 
-    vpa_buf_init(&a, 1 << 20);
-    vpa_buf_init(&b, 1 << 20);
     if (!vpa_json_is_array(wanted) || vpa_json_count(wanted) == 0)
         golden_count(c, "requests", wanted, 0);
     vpa_json_foreach (r, wanted) {

@@ -10,9 +10,8 @@ static const char *resources_text(struct golden_case *c, const struct vpa_pod *p
                                   const struct vpa_container_plan *plans)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(1 << 20);
 
-    vpa_buf_init(&buf, 1 << 20);
     vpa_json_writer_init(&w, &buf);
     vpa_json_open_array(&w);
     for (size_t i = 0; i < pod->container_count; i++) {

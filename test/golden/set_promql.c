@@ -130,8 +130,7 @@ static void put_list(struct vpa_json_writer *w, const char *name, const struct h
 {
     char amount[32];
 
-    vpa_json_key(w, name);
-    vpa_json_open_array(w);
+    vpa_json_member_array(w, name);
     for (size_t i = 0; i < list->count; i++) {
         vpa_json_open_array(w);
         vpa_json_put_int(w, list->items[i].millis);
@@ -148,8 +147,7 @@ static void put_pod(struct vpa_json_writer *w, const struct history_pod *pod)
     char nanos[48];
 
     vpa_json_open_object(w);
-    vpa_json_key(w, "labels");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "labels");
     for (size_t i = 0; i < pod->labels.count; i++)
         vpa_json_member_string(w, pod->labels.items[i].key, pod->labels.items[i].value);
     vpa_json_close_object(w);
@@ -160,11 +158,9 @@ static void put_pod(struct vpa_json_writer *w, const struct history_pod *pod)
         snprintf(nanos, sizeof nanos, "%lld", (long long)vpa_time_unix_nanos(pod->last_seen));
         vpa_json_put_string(w, nanos);
     }
-    vpa_json_key(w, "containers");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "containers");
     for (size_t i = 0; i < pod->containers.count; i++) {
-        vpa_json_key(w, containers[i]->name);
-        vpa_json_open_object(w);
+        vpa_json_member_object(w, containers[i]->name);
         put_list(w, "cpu", &containers[i]->cpu);
         put_list(w, "memory", &containers[i]->memory);
         vpa_json_close_object(w);
@@ -177,9 +173,8 @@ static void compare_pods(struct golden_case *c, const struct history *history)
 {
     vpa_auto_free struct history_pod **pods = history_pods(history);
     struct vpa_json_writer w;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(64 << 20);
 
-    vpa_buf_init(&text, 64 << 20);
     vpa_json_writer_init(&w, &text);
     vpa_json_open_object(&w);
     for (size_t i = 0; i < history->pods.count; i++) {
@@ -321,11 +316,10 @@ static const char *step_of(struct golden_case *c, const char *resolution)
     struct prom_plan plan;
     struct vpa_error err;
     struct arguments a = {0};
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 20);
 
     if (prom_plan_init(&plan, &options, &err) < 0)
         return NULL;
-    vpa_buf_init(&text, 1 << 20);
     prom_arguments(&plan, PROM_CPU, NOW, &text);
     read_arguments(c->arena, vpa_buf_text(&text), &a);
     prom_plan_release(&plan);

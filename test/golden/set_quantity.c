@@ -124,9 +124,8 @@ static void run_parse(struct golden_case *c)
     const char *text = golden_in_text(c, "text");
     struct vpa_quantity q;
     struct vpa_error err;
-    vpa_auto_buf canonical = {0};
+    vpa_auto_buf canonical = VPA_BUF(8192);
 
-    vpa_buf_init(&canonical, 8192);
     if (vpa_quantity_parse(c->arena, text, &q, &err) < 0) {
         golden_text(c, "error", GOLDEN_OUT(c, "error"), err.text);
         return;
@@ -145,9 +144,8 @@ static void run_parse(struct golden_case *c)
     compare_lists(c);
     compare_conversions(c, &q);
 
-    vpa_auto_buf json = {0};
+    vpa_auto_buf json = VPA_BUF(8192);
     struct vpa_json_writer w;
-    vpa_buf_init(&json, 8192);
     vpa_json_writer_init(&w, &json);
     vpa_json_put_quantity(&w, &q);
     golden_text(c, "json", GOLDEN_OUT(c, "json"), vpa_buf_text(&json));
@@ -266,10 +264,9 @@ static void run_json(struct golden_case *c)
     struct vpa_resource_list list = {.present = true};
     struct vpa_quantity q;
     struct vpa_error err;
-    vpa_auto_buf json = {0};
+    vpa_auto_buf json = VPA_BUF(8192);
     struct vpa_json_writer w;
 
-    vpa_buf_init(&json, 8192);
     if (vpa_json_parse(c->arena, text, strlen(text), &node, &err) < 0 ||
         vpa_quantity_decode(c->arena, node, &q, &err) < 0) {
         golden_bool(c, "error", GOLDEN_OUT(c, "error"), true);

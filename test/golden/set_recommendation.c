@@ -210,9 +210,8 @@ static void load_checkpoints(struct bench *b, const char *vpa_name)
 static const char *encode(struct bench *b, const struct vpa_recommendation *rec)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 20);
 
-    vpa_buf_init(&text, 1 << 20);
     if (!rec->present)
         return "null";
     vpa_json_writer_init(&w, &text);
@@ -313,11 +312,9 @@ static void run_render(struct bench *b)
     struct vpa_rendering r;
     struct vpa_resource_list list = {.present = true};
     struct vpa_json_writer w;
-    vpa_auto_buf text = {0};
-    vpa_auto_buf humanized = {0};
+    vpa_auto_buf text = VPA_BUF(1024);
+    vpa_auto_buf humanized = VPA_BUF(64);
 
-    vpa_buf_init(&text, 1024);
-    vpa_buf_init(&humanized, 64);
     vpa_rendering_init(&r);
     vpa_json_bool(GOLDEN_IN(c, "humanize"), &r.humanize_memory);
     r.round_cpu_millicores = golden_in_int(c, "round_cpu");

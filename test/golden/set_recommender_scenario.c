@@ -142,9 +142,8 @@ static void compare_starts(struct loop_case *l)
 {
     struct golden_case *c = l->world.c;
     const struct vpa_json *want = GOLDEN_OUT(c, "loop_starts_ms");
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 20);
 
-    vpa_buf_init(&text, 1 << 20);
     vpa_buf_putc(&text, '[');
     for (size_t i = 0; i < l->start_count; i++)
         vpa_buf_printf(&text, "%s%lld", i > 0 ? "," : "", (long long)l->starts[i]);

@@ -19,10 +19,9 @@ static bool read_labels(struct golden_case *c, const struct vpa_json *node, stru
 static void compare_selector(struct golden_case *c, const struct vpa_selector *selector)
 {
     const struct vpa_json *want = vpa_json_first(GOLDEN_OUT(c, "matches"));
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 20);
     size_t i = 0;
 
-    vpa_buf_init(&text, 1 << 20);
     vpa_selector_format(selector, &text);
     golden_text(c, "string", GOLDEN_OUT(c, "string"), vpa_buf_text(&text));
     golden_bool(c, "empty", GOLDEN_OUT(c, "empty"), !selector->nothing && selector->count == 0);
@@ -48,8 +47,7 @@ static int make_selector(struct golden_case *c, struct vpa_selector *out, struct
         return vpa_selector_parse(c->arena, golden_in_text(c, "text"), out, err);
 
     struct vpa_labels set;
-    vpa_auto_buf key = {0};
-    vpa_buf_init(&key, 1 << 20);
+    vpa_auto_buf key = VPA_BUF(1 << 20);
     if (!read_labels(c, GOLDEN_IN(c, "set"), &set))
         return -1;
     vpa_labels_key(&set, &key);

@@ -148,9 +148,8 @@ static void compare_selector(struct golden_case *c, struct vpa_owners *owners,
     const struct vpa_json *want = vpa_json_find(GOLDEN_OUT(c, "selectors"), key);
     struct vpa_selector selector;
     struct vpa_error err;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 16);
 
-    vpa_buf_init(&text, 1 << 16);
     if (!vpa->target_ref.present) { /* S8: the reference knows no other way to say what is meant */
         golden_text(c, golden_label(c, "selectors.%s.error", key), vpa_json_find(want, "error"),
                     "targetRef not defined. If this is a v1beta1 object, switch to v1");

@@ -122,7 +122,7 @@ static int serve(void *ctx, const struct vpa_memory_request *request,
 {
     struct life *life = ctx;
     struct vpa_json_writer w;
-    vpa_auto_buf body = {0};
+    vpa_auto_buf body = VPA_BUF(1 << 20);
 
     if (!vpa_str_starts_with(request->path, COLLECTION))
         return 0;
@@ -133,7 +133,6 @@ static int serve(void *ctx, const struct vpa_memory_request *request,
                                 golden_label(life->c, "scripted answer %d", code));
         return code;
     }
-    vpa_buf_init(&body, 1 << 20);
     vpa_json_writer_init(&w, &body);
     if (strcmp(request->method, "POST") == 0)
         vpa_buf_append(&body, request->body, request->body_len);
@@ -177,10 +176,9 @@ static const char *const interesting[] = {
 /* The folder's name as the vectors write it. */
 static const char *with_dir_replaced(struct golden_case *c, const char *line)
 {
-    vpa_auto_buf out = {0};
+    vpa_auto_buf out = VPA_BUF(1 << 16);
     const char *at;
 
-    vpa_buf_init(&out, 1 << 16);
     while ((at = strstr(line, dir))) {
         vpa_buf_append(&out, line, (size_t)(at - line));
         vpa_buf_puts(&out, "<dir>");

@@ -46,8 +46,8 @@ static void on_controlled(void *ctx, const struct vpa_object *vpa,
     updater_case_look(vpa, pods, count, &world_env(f->world)->disruption);
     f->controlled_count++;
     f->controlled_pods += count;
-    vpa_json_key(&f->controlled, golden_label(f->c, "%s/%s", vpa->meta.ns, vpa->meta.name));
-    vpa_json_open_array(&f->controlled);
+    vpa_json_member_array(&f->controlled,
+                          golden_label(f->c, "%s/%s", vpa->meta.ns, vpa->meta.name));
     for (size_t i = 0; i < count; i++)
         vpa_json_put_string(&f->controlled,
                             golden_label(f->c, "%s/%s", pods[i]->meta.ns, pods[i]->meta.name));
@@ -82,10 +82,8 @@ static const char *metrics_json(struct golden_case *c)
     struct vpa_slice line;
     const char *rest;
     int64_t size_gauges = 0;
-    vpa_auto_buf text = {0}, json = {0};
+    vpa_auto_buf text = VPA_BUF(TEXT_MAX), json = VPA_BUF(TEXT_MAX);
 
-    vpa_buf_init(&text, TEXT_MAX);
-    vpa_buf_init(&json, TEXT_MAX);
     vpa_metrics_write(&metrics, VPA_EXPOSITION_TEXT, NULL, 0, &text);
     vpa_json_writer_init(&w, &json);
     vpa_json_open_object(&w);
@@ -104,8 +102,7 @@ static const char *metrics_json(struct golden_case *c)
             if (vpa_str_eq(value, "0"))
                 continue;
         }
-        vpa_json_key(&w, series);
-        vpa_json_put_raw(&w, value, strlen(value));
+        vpa_json_member_raw(&w, series, value, strlen(value));
     }
     vpa_json_member_int(&w, "sizeGaugeSeries", size_gauges);
     vpa_json_close_object(&w);
@@ -145,9 +142,8 @@ static const struct vpa_json *parsed(struct flow *f, const char *text)
 static const struct vpa_json *without_repetitions(struct flow *f, const struct vpa_json *reads)
 {
     struct text_list seen = {0};
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(TEXT_MAX);
 
-    vpa_buf_init(&buf, TEXT_MAX);
     vpa_json_foreach (read, reads) {
         const char *text = golden_label(f->c, "{\"path\":\"%s\",\"status\":%s}",
                                         vpa_or_empty(vpa_json_string(vpa_json_find(read, "path"))),

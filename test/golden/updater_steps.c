@@ -121,7 +121,7 @@ static const char *groups_json(struct bench *b)
     struct vpa_disruption *d = b->work.budget;
     struct vpa_table by_name = {0};
     struct vpa_json_writer w;
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(TEXT_MAX);
 
     for (size_t i = 0; i < b->pod_count; i++) {
         struct vpa_replica_group *g = vpa_disruption_group(d, i);
@@ -132,7 +132,6 @@ static const char *groups_json(struct bench *b)
 
     vpa_auto_free void **sorted = vpa_table_sorted(&by_name);
 
-    vpa_buf_init(&buf, TEXT_MAX);
     vpa_json_writer_init(&w, &buf);
     vpa_json_open_array(&w);
     for (size_t i = 0; i < by_name.count; i++)
@@ -145,9 +144,8 @@ static const char *groups_json(struct bench *b)
 static const char *pod_groups_json(struct bench *b)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(TEXT_MAX);
 
-    vpa_buf_init(&buf, TEXT_MAX);
     vpa_json_writer_init(&w, &buf);
     vpa_json_open_object(&w);
     for (size_t i = 0; i < b->pod_count; i++) {
@@ -207,12 +205,10 @@ static void put_sent(struct bench *b, struct vpa_json_writer *w)
     calls = world_calls(b->world, true);
     events = world_events(b->world, false, true);
     if (calls) {
-        vpa_json_key(w, "calls");
-        vpa_json_put_raw(w, calls, strlen(calls));
+        vpa_json_member_raw(w, "calls", calls, strlen(calls));
     }
     if (events) {
-        vpa_json_key(w, "events");
-        vpa_json_put_raw(w, events, strlen(events));
+        vpa_json_member_raw(w, "events", events, strlen(events));
     }
     if (took != 0) {
         char text[VPA_DURATION_TEXT_MAX];
@@ -309,9 +305,8 @@ static const char *run_step(struct bench *b, const struct vpa_json *step)
     const char *op = vpa_or_empty(vpa_json_string(vpa_json_find(step, "op")));
     const char *pod = vpa_json_string(vpa_json_find(step, "pod"));
     struct vpa_json_writer w;
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(TEXT_MAX);
 
-    vpa_buf_init(&buf, TEXT_MAX);
     vpa_json_writer_init(&w, &buf);
     vpa_json_open_object(&w);
     world_set_faults(b->world, vpa_json_find(step, "faults"));
@@ -325,8 +320,7 @@ static const char *run_step(struct bench *b, const struct vpa_json *step)
         end_pass(b);
         begin_pass(b);
         groups = groups_json(b);
-        vpa_json_key(&w, "groups");
-        vpa_json_put_raw(&w, groups, strlen(groups));
+        vpa_json_member_raw(&w, "groups", groups, strlen(groups));
     } else if (pod && pod_named(b, pod) < b->pod_count) {
         world_begin_step(b->world);
         step_pod(b, &w, op, pod_named(b, pod));

@@ -13,9 +13,8 @@
 const char *world_node_text(struct golden_case *c, const struct vpa_json *node)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(WORLD_TEXT_MAX);
 
-    vpa_buf_init(&buf, WORLD_TEXT_MAX);
     vpa_json_writer_init(&w, &buf);
     vpa_json_put_node(&w, node);
     return vpa_arena_strdup(c->arena, vpa_buf_text(&buf));

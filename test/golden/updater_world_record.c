@@ -11,9 +11,8 @@ void world_record(struct world *world, struct text_list *list, const struct vpa_
 {
     int64_t after = vpa_loop_monotonic(world->loop) - world->began;
     struct vpa_json_writer w;
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(WORLD_TEXT_MAX);
 
-    vpa_buf_init(&buf, WORLD_TEXT_MAX);
     vpa_json_writer_init(&w, &buf);
     vpa_json_open_object(&w);
     vpa_json_member_string(&w, "method", q->method);
@@ -60,9 +59,8 @@ static const char *pod_of_event(struct world *world, const struct vpa_json *obje
 static const char *encoded(struct golden_case *c, const char *text)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(WORLD_TEXT_MAX);
 
-    vpa_buf_init(&buf, WORLD_TEXT_MAX);
     vpa_json_writer_init(&w, &buf);
     vpa_json_put_string(&w, text);
     return vpa_arena_strdup(c->arena, vpa_buf_text(&buf));
@@ -136,7 +134,7 @@ void world_record_event(struct world *world, const struct vpa_memory_request *q,
     const char *message = vpa_or_empty(vpa_json_string(vpa_json_find(body, "message")));
     int64_t count = 1;
     struct vpa_json_writer w;
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(WORLD_TEXT_MAX);
 
     if (vpa_str_eq(q->method, "POST")) {
         const char *name = vpa_json_string(vpa_json_at(body, "metadata.name"));
@@ -166,7 +164,6 @@ void world_record_event(struct world *world, const struct vpa_memory_request *q,
     const char *plain = updater_event_message(c, pod_of_event(world, object), message);
     const struct vpa_memory_request request = with_message(c, q, message, plain);
 
-    vpa_buf_init(&buf, WORLD_TEXT_MAX);
     vpa_json_writer_init(&w, &buf);
     vpa_json_open_object(&w);
     vpa_json_member_string(
@@ -218,11 +215,10 @@ void world_plain_events(struct world *world)
 
 static const char *array_of(struct world *world, const struct text_list *list, bool or_null)
 {
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(WORLD_TEXT_MAX);
 
     if (or_null && list->count == 0)
         return NULL;
-    vpa_buf_init(&buf, WORLD_TEXT_MAX);
     vpa_buf_putc(&buf, '[');
     for (size_t i = 0; i < list->count; i++) {
         if (i > 0)

@@ -109,9 +109,8 @@ static struct object *pod_at(struct world *world, const char *path)
 static bool patch_object(struct world *world, struct object *o, const char *path, const char *body)
 {
     struct vpa_error err;
-    vpa_auto_buf out = {0};
+    vpa_auto_buf out = VPA_BUF(WORLD_TEXT_MAX);
 
-    vpa_buf_init(&out, WORLD_TEXT_MAX);
     if (vpa_json_patch_apply(world_parse(world->c, o->server), world_parse(world->c, body), &out,
                              &err) < 0)
         return false;

@@ -60,9 +60,8 @@ static void serve_list(const struct bed *bed, const char *path, struct vpa_memor
 {
     bool none = bed->without_vpas && is_of_vpas(path);
     const struct vpa_buf *items = none ? NULL : items_of(bed->world, path);
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(LIST_MAX);
 
-    vpa_buf_init(&text, LIST_MAX);
     vpa_buf_printf(&text, "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[%s]}",
                    items ? vpa_buf_text(items) : "");
     vpa_memory_reply_json(reply, 200, vpa_buf_text(&text));
@@ -148,9 +147,8 @@ static void ask(struct snapshot_cell *cell, const struct vpa_buf *body, struct c
 {
     struct admit_result result = {0};
     vpa_auto_arena arena = {0};
-    vpa_auto_buf answer = {0};
+    vpa_auto_buf answer = VPA_BUF(ADMIT_ANSWER_MAX);
 
-    vpa_buf_init(&answer, ADMIT_ANSWER_MAX);
     count_start(count);
     struct snapshot *snapshot = snapshot_acquire(cell);
     admit(snapshot, &all_gates, &arena, vpa_buf_text(body), body->len, &answer, &result);
@@ -197,9 +195,8 @@ static void run_webhook(const struct world *world, const struct vpa_buf *body, b
 
 static void run_admit(const struct world *world, struct count *count)
 {
-    vpa_auto_buf body = {0};
+    vpa_auto_buf body = VPA_BUF(LIST_MAX);
 
-    vpa_buf_init(&body, LIST_MAX);
     vpa_buf_printf(&body,
                    "{\"request\":{\"uid\":\"u\",\"namespace\":\"n\",\"resource\":{\"group\":\"\","
                    "\"version\":\"v1\",\"resource\":\"pods\"},\"requestKind\":{\"kind\":\"Pod\"},"
@@ -212,9 +209,8 @@ static void run_admit(const struct world *world, struct count *count)
 static void run_review(const struct world *world, const char *operation, const char *old,
                        struct count *count)
 {
-    vpa_auto_buf body = {0};
+    vpa_auto_buf body = VPA_BUF(LIST_MAX);
 
-    vpa_buf_init(&body, LIST_MAX);
     vpa_buf_printf(&body,
                    "{\"request\":{\"uid\":\"u\",\"name\":\"v\",\"resource\":{\"group\":"
                    "\"autoscaling.k8s.io\",\"version\":\"v1\",\"resource\":"

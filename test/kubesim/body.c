@@ -46,9 +46,8 @@ int read_body(struct ctx *c, struct jv **out, struct strings *duplicates)
 
 void quote_warning(struct ctx *c, const char *text)
 {
-    vpa_auto_buf quoted = {0};
+    vpa_auto_buf quoted = VPA_BUF(16 * 1024);
 
-    vpa_buf_init(&quoted, 16 * 1024);
     vpa_buf_puts(&quoted, "299 - ");
     vpa_quote_go(&quoted, text);
     if (!strings_has(&c->res->warnings, vpa_buf_text(&quoted))) /* each once */
@@ -60,8 +59,7 @@ static int cannot_handle(struct ctx *c, const char *kind, const char *version, c
 {
     if (patched) {
         struct field_errors e = {0};
-        vpa_auto_buf value = {0};
-        vpa_buf_init(&value, 1 << 20);
+        vpa_auto_buf value = VPA_BUF(1 << 20);
         vpa_quote_go(&value, c->req->body);
         field_error(c, &e, "FieldValueInvalid", "patch", "Invalid value: %.4000s: %s",
                     vpa_buf_text(&value), why);

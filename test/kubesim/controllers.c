@@ -556,12 +556,11 @@ struct jv *make_condition(struct controllers *k, const struct jv *old_list, cons
 const char *template_hash(struct controllers *k, const struct jv *template)
 {
     static const char alphabet[] = "bcdfghjklmnpqrstvwxz2456789";
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(8u << 20);
     uint32_t hash = 2166136261u;
     char out[11];
     size_t n = 0;
 
-    vpa_buf_init(&text, 8u << 20);
     jv_write_sorted(&text, template);
     for (size_t i = 0; i < text.len; i++)
         hash = (hash ^ (unsigned char)text.data[i]) * 16777619u;

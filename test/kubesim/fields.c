@@ -17,14 +17,13 @@ const char *fields_element_key(struct vpa_arena *a, const struct schema *s,
                                const struct jv *element)
 {
     struct jv *k = jv_obj(a);
-    vpa_auto_buf b = {0};
+    vpa_auto_buf b = VPA_BUF(64 * 1024);
 
     for (size_t i = 0; i < SCHEMA_KEYS_MAX && s->keys[i]; i++) {
         struct jv *v = jv_get(element, s->keys[i]);
         if (v)
             jv_set(a, k, s->keys[i], v);
     }
-    vpa_buf_init(&b, 64 * 1024);
     vpa_buf_puts(&b, "k:");
     jv_write_sorted(&b, k);
     return vpa_arena_strdup(a, vpa_buf_text(&b));

@@ -299,11 +299,10 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
 static char *read_file(const char *path, struct vpa_error *err)
 {
     FILE *f = fopen(path, "r");
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(1 << 20);
     char chunk[4096];
     size_t n;
 
-    vpa_buf_init(&buf, 1 << 20);
     if (!f) {
         (void)vpa_fail(err, VPA_INVALID, "%s cannot be read", path);
         return NULL;

@@ -108,8 +108,7 @@ void jv_write_sorted(struct vpa_buf *buf, const struct jv *v)
 
 char *jv_dump(struct vpa_arena *a, const struct jv *v)
 {
-    vpa_auto_buf buf = {0};
-    vpa_buf_init(&buf, 64u << 20);
+    vpa_auto_buf buf = VPA_BUF(64u << 20);
     jv_write(&buf, v);
     return vpa_arena_strdup(a, vpa_buf_text(&buf));
 }
@@ -319,8 +318,7 @@ static int parse_word(struct parser *p, const char *word)
 
 static void note_duplicate(struct parser *p, const char *name)
 {
-    vpa_auto_buf path = {0};
-    vpa_buf_init(&path, 8192);
+    vpa_auto_buf path = VPA_BUF(8192);
     for (unsigned i = 1; i < p->depth; i++)
         if (p->path[i])
             vpa_buf_printf(&path, "%s%s", path.len && p->path[i][0] != '[' ? "." : "", p->path[i]);

@@ -88,8 +88,7 @@ static void decode_quantity(struct walk *w, const struct schema *owner, struct j
     }
     if (owner && owner->resource_list)
         vpa_quantity_round_up(w->a, &q, -3);
-    vpa_auto_buf text = {0};
-    vpa_buf_init(&text, VPA_QUANTITY_INPUT_MAX);
+    vpa_auto_buf text = VPA_BUF(VPA_QUANTITY_INPUT_MAX);
     vpa_quantity_canonical(&q, &text);
     v->type = JV_STR;
     v->text = vpa_arena_strdup(w->a, vpa_buf_text(&text));

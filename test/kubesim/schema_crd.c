@@ -139,9 +139,8 @@ static void unchecked(struct check *k, const char *what)
 
 static const char *quoted(struct vpa_arena *a, const struct jv *v)
 {
-    vpa_auto_buf b = {0};
+    vpa_auto_buf b = VPA_BUF(1 << 20);
 
-    vpa_buf_init(&b, 1 << 20);
     if (v->type == JV_STR)
         vpa_quote_go(&b, v->text);
     else

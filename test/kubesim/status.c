@@ -127,9 +127,8 @@ int fail_invalid(struct ctx *c, const char *group, const char *kind, const char 
 {
     struct jv *details = jv_obj(c->a);
     struct jv *causes = jv_arr(c->a);
-    vpa_auto_buf message = {0};
+    vpa_auto_buf message = VPA_BUF(1 << 20);
 
-    vpa_buf_init(&message, 1 << 20);
     vpa_buf_printf(&message, "%s%s%s \"%s\" is invalid: ", kind, *group ? "." : "", group, name);
     join_errors(c, &message, errors);
     if (*name)

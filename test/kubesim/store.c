@@ -148,14 +148,13 @@ static struct version *make_version(const struct collection *c, const struct jv 
 static struct version *freeze(const struct collection *c, struct vpa_arena *a, struct jv *object,
                               uint64_t rv)
 {
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(VERSION_JSON_MAX);
     struct jv *meta = jv_ensure(a, object, "metadata");
 
     jv_del(object, "kind");
     jv_del(object, "apiVersion");
     jv_put_first(a, meta, "resourceVersion", jv_strf(a, "%llu", (unsigned long long)rv));
     jv_put_first(a, object, "metadata", meta);
-    vpa_buf_init(&buf, VERSION_JSON_MAX);
     jv_write(&buf, object);
     struct version *v = make_version(c, object, vpa_buf_text(&buf), buf.len, rv);
     v->rv_at = strlen("{\"metadata\":{\"resourceVersion\":\"");

@@ -192,8 +192,7 @@ struct jv *json_path(struct vpa_arena *a, const struct jv *object, const char *p
             path += len + (path[len] == ']');
             continue;
         }
-        vpa_auto_buf name = {0};
-        vpa_buf_init(&name, 512);
+        vpa_auto_buf name = VPA_BUF(512);
         while (*path && *path != '.' && *path != '[') {
             if (*path == '\\' && path[1])
                 path++;

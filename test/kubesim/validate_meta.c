@@ -199,8 +199,7 @@ void validate_annotations(struct ctx *c, const struct jv *annotations, const cha
 
 static const char *owner_json(struct ctx *c, const struct jv *owners)
 {
-    vpa_auto_buf b = {0};
-    vpa_buf_init(&b, 1 << 20);
+    vpa_auto_buf b = VPA_BUF(1 << 20);
     jv_write(&b, owners);
     return vpa_arena_strdup(c->a, vpa_buf_text(&b));
 }

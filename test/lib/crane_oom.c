@@ -73,10 +73,9 @@ void vpa_crane_oom_records_release(struct vpa_crane_oom_records *r)
 
 static void encode(struct vpa_crane_oom_records *r)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(RECORDS_TEXT_MAX);
     struct vpa_json_writer w;
 
-    vpa_buf_init(&text, RECORDS_TEXT_MAX);
     vpa_json_writer_init(&w, &text);
     vpa_json_open_array(&w);
     for (size_t i = 0; i < r->count; i++) {
@@ -86,10 +85,8 @@ static void encode(struct vpa_crane_oom_records *r)
         vpa_json_member_string(&w, "Namespace", item->ns);
         vpa_json_member_string(&w, "Pod", item->pod);
         vpa_json_member_string(&w, "Container", item->container);
-        vpa_json_key(&w, "Memory");
-        vpa_json_put_quantity(&w, &item->memory);
-        vpa_json_key(&w, "OOMAt");
-        vpa_json_put_time(&w, item->t);
+        vpa_json_member_quantity(&w, "Memory", &item->memory);
+        vpa_json_member_time(&w, "OOMAt", item->t);
         vpa_json_close_object(&w);
     }
     vpa_json_close_array(&w);

@@ -131,9 +131,8 @@ static int predict(const struct evaluation *e, const struct vpa_crane_container 
 {
     struct vpa_crane_window window = vpa_crane_predictor_window(p, e->now);
     struct vpa_histogram h;
-    vpa_auto_buf query = {0};
+    vpa_auto_buf query = VPA_BUF(RESULT_TEXT_MAX);
 
-    vpa_buf_init(&query, RESULT_TEXT_MAX);
     vpa_crane_query(&query, kind, e->w->kind, e->w->name, e->w->ns, container->name);
     vpa_histogram_init(&h, &p->options);
     int result = e->source->history(e->source->ctx, vpa_buf_text(&query), &window, take_sample,
@@ -210,15 +209,13 @@ static const char *encode_patch(struct vpa_arena *arena,
                                 const struct vpa_crane_container *containers, size_t count)
 {
     static const char *const path[] = {"spec", "template", "spec"};
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(RESULT_TEXT_MAX);
     struct vpa_json_writer w;
 
-    vpa_buf_init(&text, RESULT_TEXT_MAX);
     vpa_json_writer_init(&w, &text);
     vpa_json_open_object(&w);
     for (size_t i = 0; i < VPA_COUNT(path); i++) {
-        vpa_json_key(&w, path[i]);
-        vpa_json_open_object(&w);
+        vpa_json_member_object(&w, path[i]);
     }
     vpa_json_key(&w, "containers");
     if (count == 0)
@@ -228,10 +225,8 @@ static const char *encode_patch(struct vpa_arena *arena,
     for (size_t i = 0; i < count; i++) {
         vpa_json_open_object(&w);
         vpa_json_member_string(&w, "name", containers[i].name);
-        vpa_json_key(&w, "resources");
-        vpa_json_open_object(&w);
-        vpa_json_key(&w, "requests");
-        vpa_json_open_object(&w);
+        vpa_json_member_object(&w, "resources");
+        vpa_json_member_object(&w, "requests");
         vpa_json_member_string(&w, VPA_CPU, vpa_quantity_text(arena, &containers[i].cpu));
         vpa_json_member_string(&w, VPA_MEMORY, vpa_quantity_text(arena, &containers[i].memory));
         for (size_t n = 0; n < 3; n++)
@@ -255,9 +250,8 @@ static void put_scalar(struct vpa_buf *out, const char *text)
 static const char *encode_value(struct vpa_arena *arena,
                                 const struct vpa_crane_container *containers, size_t count)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(RESULT_TEXT_MAX);
 
-    vpa_buf_init(&text, RESULT_TEXT_MAX);
     vpa_buf_puts(&text, count ? "resourceRequest:\n  containers:\n" : "resourceRequest: {}\n");
     for (size_t i = 0; i < count; i++) {
         vpa_buf_puts(&text, "  - containerName: ");

@@ -36,24 +36,20 @@ static void put_usage_item(const struct fake_cluster *f, struct vpa_json_writer 
 
     vpa_json_int64(vpa_json_find(entry, "lag_s"), &lag);
     vpa_json_open_object(w);
-    vpa_json_key(w, "metadata");
-    vpa_json_open_object(w);
+    vpa_json_member_object(w, "metadata");
     vpa_json_member_string(w, "name", fake_text_at(entry, "pod"));
     vpa_json_member_string(w, "namespace", fake_text_at(entry, "namespace"));
     vpa_json_close_object(w);
-    vpa_json_key(w, "timestamp");
-    vpa_json_put_time(w, vpa_time_add(f->pass_begin, -lag * VPA_SECOND));
+    vpa_json_member_time(w, "timestamp", vpa_time_add(f->pass_begin, -lag * VPA_SECOND));
     vpa_json_member_string(w, "window", "60s");
-    vpa_json_key(w, "containers");
-    vpa_json_open_array(w);
+    vpa_json_member_array(w, "containers");
     vpa_json_foreach (container, vpa_json_find(entry, "containers")) {
         const char *cpu = value_of(vpa_json_find(container, "cpu"), f->index);
         const char *memory = value_of(vpa_json_find(container, "memory"), f->index);
 
         vpa_json_open_object(w);
         vpa_json_member_string(w, "name", fake_text_at(container, "name"));
-        vpa_json_key(w, "usage");
-        vpa_json_open_object(w);
+        vpa_json_member_object(w, "usage");
         if (cpu)
             vpa_json_member_string(w, "cpu", cpu);
         if (memory)
@@ -74,11 +70,9 @@ static void put_metrics(void *ctx, struct vpa_buf *text)
     vpa_json_writer_init(&w, text);
     vpa_json_open_object(&w);
     vpa_json_member_string(&w, "kind", "PodMetricsList");
-    vpa_json_key(&w, "metadata");
-    vpa_json_open_object(&w);
+    vpa_json_member_object(&w, "metadata");
     vpa_json_close_object(&w);
-    vpa_json_key(&w, "items");
-    vpa_json_open_array(&w);
+    vpa_json_member_array(&w, "items");
     vpa_json_foreach (item, vpa_json_find(f->step, "metrics"))
         if (!*f->usage_ns || strcmp(fake_text_at(item, "metadata.namespace"), f->usage_ns) == 0)
             vpa_json_put_node(&w, item);
@@ -110,7 +104,7 @@ static int serve_external(struct fake_cluster *f, const struct sim_place *at,
 {
     const char *selector = vpa_or_empty(vpa_memory_query(q, "labelSelector"));
     struct vpa_json_writer w;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(TEXT_MAX);
     const struct vpa_json *items = NULL;
 
     vpa_json_foreach (entry, vpa_json_find(f->step, "external")) {
@@ -126,12 +120,10 @@ static int serve_external(struct fake_cluster *f, const struct sim_place *at,
         }
         items = vpa_json_find(entry, "items");
     }
-    vpa_buf_init(&text, TEXT_MAX);
     vpa_json_writer_init(&w, &text);
     vpa_json_open_object(&w);
     vpa_json_member_string(&w, "kind", "ExternalMetricValueList");
-    vpa_json_key(&w, "items");
-    vpa_json_open_array(&w);
+    vpa_json_member_array(&w, "items");
     vpa_json_foreach (item, items)
         vpa_json_put_node(&w, item);
     vpa_json_close_array(&w);
@@ -171,14 +163,13 @@ static void change_scale(struct fake_cluster *f, const struct vpa_json *scale, b
     vpa_auto_free char *key =
         scale_key(fake_text_at(scale, "group"), fake_text_at(scale, "resource"),
                   fake_text_at(scale, "namespace"), fake_text_at(scale, "name"));
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(TEXT_MAX);
     struct vpa_json_writer w;
 
     if (!there) {
         vpa_table_remove(&f->scales, key);
         return;
     }
-    vpa_buf_init(&text, TEXT_MAX);
     vpa_json_writer_init(&w, &text);
     vpa_json_put_node(&w, vpa_json_find(scale, "object"));
     vpa_table_put(&f->scales, vpa_arena_strdup(&f->arena, key),
@@ -321,12 +312,11 @@ char *fake_cluster_checkpoint_content(const struct fake_cluster *f, const char *
         vpa_json_find(sim_cluster_find(f->sim, &arena, "autoscaling.k8s.io/v1",
                                        "VerticalPodAutoscalerCheckpoint", at.ns, at.name),
                       "status");
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(TEXT_MAX);
     struct vpa_json_writer w;
 
     if (!status)
         return NULL;
-    vpa_buf_init(&text, TEXT_MAX);
     vpa_json_writer_init(&w, &text);
     vpa_json_put_node(&w, status);
     return vpa_xstrdup(fake_content_of(vpa_buf_text(&text)));

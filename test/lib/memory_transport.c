@@ -288,9 +288,8 @@ static void ask_server(struct memory_transport *t, const struct vpa_http_request
     const char *mark = strchr(request->target, '?');
     size_t path_len = mark ? (size_t)(mark - request->target) : strlen(request->target);
     vpa_auto_free char *body = vpa_xmalloc(request->body_len + 1);
-    vpa_auto_buf path = {0};
+    vpa_auto_buf path = VPA_BUF(64 << 10);
 
-    vpa_buf_init(&path, 64 << 10);
     if (request->body)
         memcpy(body, request->body, request->body_len);
     body[request->body ? request->body_len : 0] = '\0';
@@ -404,9 +403,8 @@ const char *vpa_memory_query(const struct vpa_memory_request *request, const cha
     while (p && *p) {
         size_t len = strcspn(p, "&");
         size_t key = strcspn(p, "=&");
-        vpa_auto_buf buf = {0};
+        vpa_auto_buf buf = VPA_BUF(QUERY_VALUE_MAX - 1);
 
-        vpa_buf_init(&buf, QUERY_VALUE_MAX - 1);
         decode_percent(&buf, p, key, true);
         if (strcmp(vpa_buf_text(&buf), name) == 0) {
             char *slot = values[next++ % QUERY_VALUES];
@@ -485,16 +483,14 @@ static const char *usual_reason(int code)
 void vpa_memory_reply_status(struct vpa_memory_reply *reply, int code, const char *reason,
                              const char *message)
 {
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(64 << 10);
     struct vpa_json_writer w;
 
-    vpa_buf_init(&buf, 64 << 10);
     vpa_json_writer_init(&w, &buf);
     vpa_json_open_object(&w);
     vpa_json_member_string(&w, "kind", "Status");
     vpa_json_member_string(&w, "apiVersion", "v1");
-    vpa_json_key(&w, "metadata");
-    vpa_json_open_object(&w);
+    vpa_json_member_object(&w, "metadata");
     vpa_json_close_object(&w);
     vpa_json_member_string(&w, "status", "Failure");
     vpa_json_member_string(&w, "message", message);

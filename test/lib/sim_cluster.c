@@ -146,9 +146,8 @@ static void on_watch_closed(void *ctx)
 
 static void tell(struct exchange *x)
 {
-    vpa_auto_buf out = {0};
+    vpa_auto_buf out = VPA_BUF(TEXT_MAX);
 
-    vpa_buf_init(&out, TEXT_MAX);
     (void)watch_take(x->res.watch, &out);
     if (out.len)
         vpa_memory_stream_push(x->stream, out.data, out.len);
@@ -257,10 +256,9 @@ static bool put_text(struct sim_cluster *s, const char *object, bool whole)
 
 static bool put(struct sim_cluster *s, const struct vpa_json *object, bool whole)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(TEXT_MAX);
     struct vpa_json_writer w;
 
-    vpa_buf_init(&text, TEXT_MAX);
     vpa_json_writer_init(&w, &text);
     vpa_json_put_node(&w, object);
     return put_text(s, vpa_buf_text(&text), whole);

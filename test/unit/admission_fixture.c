@@ -9,10 +9,9 @@ void fixture_put(struct fixture *f, const char *api_version, const char *kind, c
         fixture_parse(&f->arena, vpa_arena_printf(&f->arena, "[%s]", vpa_or_empty(items)));
 
     vpa_json_foreach (item, list) {
-        vpa_auto_buf text = {0};
+        vpa_auto_buf text = VPA_BUF(1 << 20);
         struct vpa_json_writer w;
 
-        vpa_buf_init(&text, 1 << 20);
         vpa_json_writer_init(&w, &text);
         vpa_json_put_node(&w, item);
         sim_cluster_put_text(f->sim, vpa_arena_printf(&f->arena,
@@ -23,9 +22,8 @@ void fixture_put(struct fixture *f, const char *api_version, const char *kind, c
 
 void fixture_register(struct fixture *f, const char *ca)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 20);
 
-    vpa_buf_init(&text, 1 << 20);
     webhook_encode(&f->config, "kube-system", ca, &text);
     sim_cluster_unscript(f->sim);
     sim_cluster_put_text(f->sim, vpa_buf_text(&text));

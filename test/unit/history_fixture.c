@@ -49,10 +49,9 @@ void use(const char *pod, const char *container, enum vpa_kind kind, const char 
 static struct vpa_open_intervals copy_intervals(const struct vpa_open_intervals *open)
 {
     struct vpa_open_intervals copy;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(VPA_OPEN_INTERVALS_TEXT_MAX);
     struct vpa_error err;
 
-    vpa_buf_init(&text, VPA_OPEN_INTERVALS_TEXT_MAX);
     ck_assert_uint_eq(vpa_open_intervals_encode(&text, open), open->count);
     ck_assert_msg(vpa_open_intervals_decode(&arena, vpa_buf_text(&text), &copy, &err) == 0, "%s",
                   err.text);

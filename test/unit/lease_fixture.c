@@ -40,9 +40,8 @@ void put_lease(const char *holder, int seconds)
 const char *lease(void)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(4096);
 
-    vpa_buf_init(&text, 4096);
     vpa_json_writer_init(&w, &text);
     vpa_json_put_node(&w, sim_cluster_find(sim, &arena, LEASES, "Lease", "n", "l"));
     return vpa_arena_strdup(&arena, vpa_buf_text(&text));

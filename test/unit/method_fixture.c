@@ -52,10 +52,9 @@ vpa_time live(struct vpa_knowledge *k)
 
 char *stored_text(const struct vpa_knowledge *k, vpa_time now)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(VPA_KNOWLEDGE_TEXT_MAX);
     struct vpa_json_writer w;
 
-    vpa_buf_init(&text, VPA_KNOWLEDGE_TEXT_MAX);
     vpa_json_writer_init(&w, &text);
     vpa_knowledge_save(k, now, &w);
     return vpa_arena_strdup(&arena, vpa_buf_text(&text));

@@ -87,9 +87,8 @@ struct vpa_checkpoint_status *checkpoint_of(struct vpa_arena *arena, const char 
 const char *checkpoint_text(struct vpa_arena *arena, const struct vpa_checkpoint_status *status)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 20);
 
-    vpa_buf_init(&text, 1 << 20);
     vpa_json_writer_init(&w, &text);
     vpa_checkpoint_status_encode(&w, status);
     return vpa_arena_strdup(arena, vpa_buf_text(&text));

@@ -62,11 +62,10 @@ void story_tell_lines(struct story_lines *lines)
 void story_tell_ledger(struct vpa_ledger *ledger)
 {
     vpa_auto_arena arena = {0};
-    vpa_auto_buf out = {0};
+    vpa_auto_buf out = VPA_BUF(2 * VPA_LEDGER_PAGE_MAX);
     const struct vpa_json *root;
     struct vpa_error err;
 
-    vpa_buf_init(&out, 2 * VPA_LEDGER_PAGE_MAX);
     ck_assert_int_eq(vpa_ledger_read(ledger, &(struct vpa_ledger_query){0}, &out, &err), 0);
     ck_assert_int_eq(vpa_json_parse(&arena, out.data, out.len, &root, &err), 0);
     vpa_json_foreach (e, vpa_json_find(root, "decisions"))
@@ -100,11 +99,9 @@ static bool is_left_out(const char *line, bool whole)
 void story_tell_metrics(const struct vpa_metrics *metrics, bool whole)
 {
     struct vpa_metrics copy = *metrics;
-    vpa_auto_buf page = {0}, parts = {0};
+    vpa_auto_buf page = VPA_BUF(STORY_MAX), parts = VPA_BUF(STORY_MAX);
     char *rest;
 
-    vpa_buf_init(&page, STORY_MAX);
-    vpa_buf_init(&parts, STORY_MAX);
     vpa_metrics_write(&copy, VPA_EXPOSITION_TEXT, NULL, 0, &page);
     rest = page.data;
     for (char *line; (line = strsep(&rest, "\n")) && *line;) {

@@ -186,11 +186,10 @@ static const struct admit_row *row_named(const char *name)
 
 static const struct vpa_json *first_entry(struct fixture *f)
 {
-    vpa_auto_buf out = {0};
+    vpa_auto_buf out = VPA_BUF(2 * VPA_LEDGER_PAGE_MAX);
     const struct vpa_json *root;
     struct vpa_error err;
 
-    vpa_buf_init(&out, 2 * VPA_LEDGER_PAGE_MAX);
     ck_assert_int_eq(vpa_ledger_read(f->ledger, &(struct vpa_ledger_query){.ns = NULL}, &out, &err),
                      0);
     ck_assert_int_eq(vpa_json_parse(&f->arena, out.data, out.len, &root, &err), 0);
@@ -226,12 +225,10 @@ END_TEST
 START_TEST(values_that_are_not_told_are_kept)
 {
     int containers = VPA_REASON_PHRASES + _i;
-    vpa_auto_buf pod = {0}, recommended = {0};
+    vpa_auto_buf pod = VPA_BUF(4096), recommended = VPA_BUF(4096);
     struct admit_row row = {.config_maps = ""};
     struct fixture f;
 
-    vpa_buf_init(&pod, 4096);
-    vpa_buf_init(&recommended, 4096);
     for (int i = 0; i < containers; i++) {
         vpa_buf_printf(&pod, "%s{'name':'c%d'}", i ? "," : "", i);
         vpa_buf_printf(&recommended, "%s{'containerName':'c%d','target':{'cpu':'2'}}", i ? "," : "",
@@ -490,7 +487,7 @@ START_TEST(pods_of_namespaces_without_vpas_ask_nothing)
     struct fixture f = {.vpas = foreign[_i].vpas};
     const struct admit_options options = {.explain = true};
     struct admit_result result;
-    vpa_auto_buf out = {0};
+    vpa_auto_buf out = VPA_BUF(ADMIT_ANSWER_MAX);
     struct vpa_error err;
 
     fixture_start(&f, false);
@@ -504,7 +501,6 @@ START_TEST(pods_of_namespaces_without_vpas_ask_nothing)
                                    "{'request':{'uid':'u','namespace':'ns','resource':{'group':'',"
                                    "'version':'v1','resource':'pods'},'object':%s}}",
                                    foreign[_i].pod));
-    vpa_buf_init(&out, ADMIT_ANSWER_MAX);
     admit(snapshot, &options, &f.arena, body, strlen(body), &out, &result);
     snapshot_unref(snapshot);
     vpa_loop_pump(f.loop, VPA_SECOND);

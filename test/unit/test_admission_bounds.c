@@ -128,10 +128,9 @@ START_TEST(odd_reviews_are_told)
     struct admit_options options = {.startup_boost = false};
     struct admit_result result;
     vpa_auto_arena arena = {0};
-    vpa_auto_buf out = {0};
+    vpa_auto_buf out = VPA_BUF(ADMIT_ANSWER_MAX);
     const char *body = fixture_json(&arena, odd_reviews[_i].body);
 
-    vpa_buf_init(&out, ADMIT_ANSWER_MAX);
     admit(snapshot, &options, &arena, body, strlen(body), &out, &result);
     ck_assert_pstr_eq(result.complaint, odd_reviews[_i].complaint);
     ck_assert_pstr_eq(result.complaint_why, odd_reviews[_i].why);
@@ -151,10 +150,8 @@ START_TEST(reviews_beyond_our_limits_are_answered_with_their_uid)
     struct admit_options options = {.startup_boost = false};
     struct admit_result result;
     vpa_auto_arena arena = {0};
-    vpa_auto_buf body = {0}, out = {0};
+    vpa_auto_buf body = VPA_BUF(16 << 20), out = VPA_BUF(ADMIT_ANSWER_MAX);
 
-    vpa_buf_init(&body, 16 << 20);
-    vpa_buf_init(&out, ADMIT_ANSWER_MAX);
     vpa_buf_puts(&body, "{\"request\":{\"uid\":\"u\",\"object\":");
     for (int i = 0; i < brackets; i++)
         vpa_buf_putc(&body, '[');
@@ -270,11 +267,9 @@ START_TEST(a_pod_is_told_of_by_few_lines_however_many_vpas_there_are)
     struct fixture f = {.stateful_sets = WITHOUT_SELECTOR};
     struct admit_options options = {.startup_boost = false};
     struct admit_result result;
-    vpa_auto_buf out = {0}, vpas = {0};
+    vpa_auto_buf out = VPA_BUF(ADMIT_ANSWER_MAX), vpas = VPA_BUF(1 << 20);
     struct vpa_error err;
 
-    vpa_buf_init(&out, ADMIT_ANSWER_MAX);
-    vpa_buf_init(&vpas, 1 << 20);
     vpa_buf_puts(&vpas, BY_LABELS("2021"));
     for (int i = 0; i < NEIGHBOURS; i++)
         vpa_buf_printf(&vpas,

@@ -28,12 +28,11 @@ static void parse(const char *const *arguments)
     const struct vpa_flags flags = {
         .rows = admission_flag_rows, .count = admission_flag_count, .values = &config};
     char *argv[1 + ARGUMENTS_MAX] = {(char *)(uintptr_t) "vpa-admission-controller"};
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 20);
     int argc = 1;
 
     for (; argc <= ARGUMENTS_MAX && arguments[argc - 1]; argc++)
         argv[argc] = (char *)(uintptr_t)arguments[argc - 1];
-    vpa_buf_init(&text, 1 << 20);
     ck_assert_msg(vpa_flags_start(&flags, &arena, argc, argv, &text) < 0, "%s",
                   vpa_buf_text(&text));
 }

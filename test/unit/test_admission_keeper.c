@@ -47,9 +47,8 @@ static const char *registered(const char *ca, const char *annotations, const cha
          vpa_arena_printf(&arena, "\"metadata\":{\"name\":\"" NAME "\",\"annotations\":{%s}}",
                           annotations)},
         {from, to}};
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 16);
 
-    vpa_buf_init(&text, 1 << 16);
     webhook_encode(&config, "kube-system", ca, &text);
     const char *json = vpa_buf_text(&text);
     for (size_t i = 0; i < VPA_COUNT(changes) && changes[i].from; i++) {

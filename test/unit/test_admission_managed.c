@@ -133,12 +133,11 @@ static size_t served(void)
 /* Another replica has made a CA anew, and has told the API server of it. */
 static void put_theirs(void)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(WEBHOOK_BODY_MAX);
     struct vpa_error err;
 
     ck_assert_int_eq(
         vpa_tls_create_ca("vpa-webhook-ca", vpa_loop_now(loop), VPA_HOUR, &theirs, &err), 0);
-    vpa_buf_init(&text, WEBHOOK_BODY_MAX);
     webhook_encode(&config, NS, theirs.cert_pem, &text);
     sim_cluster_put_text(sim, vpa_buf_text(&text));
 }
@@ -260,10 +259,9 @@ static bool by_hand;
 static void put_refusing(void)
 {
     struct admission_config refusing = config;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(WEBHOOK_BODY_MAX);
 
     refusing.webhook_failure_policy_fail = true;
-    vpa_buf_init(&text, WEBHOOK_BODY_MAX);
     webhook_encode(&refusing, NS, live(), &text);
     sim_cluster_put_text(sim, vpa_buf_text(&text));
 }

@@ -26,9 +26,8 @@ static void teardown(void)
 /* What we would register, as the API server gives it back, with a piece of its text replaced. */
 static const struct vpa_json *registered(const char *from, const char *to)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 16);
 
-    vpa_buf_init(&text, 1 << 16);
     webhook_encode(&config, "kube-system", "-CA-", &text);
     const char *json = vpa_buf_text(&text), *at = from ? strstr(json, from) : json;
     ck_assert_msg(at != NULL, "%s in %s", from, json);

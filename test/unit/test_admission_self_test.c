@@ -108,9 +108,8 @@ static const struct {
 START_TEST(only_the_right_answer_counts)
 {
     struct bench b;
-    vpa_auto_buf why = {0};
+    vpa_auto_buf why = VPA_BUF(1024);
 
-    vpa_buf_init(&why, 1024);
     begin(&b, answers[_i].status, answers[_i].body);
     vpa_loop_pump(b.loop, VPA_SECOND);
     ck_assert_msg(self_test_is_healthy(b.test) == answers[_i].counts, "%s", answers[_i].name);
@@ -172,9 +171,8 @@ END_TEST
 START_TEST(alive_until_it_fails_in_a_row)
 {
     struct bench b;
-    vpa_auto_buf why = {0};
+    vpa_auto_buf why = VPA_BUF(1024);
 
-    vpa_buf_init(&why, 1024);
     begin(&b, 0, RIGHT);
     vpa_loop_pump(b.loop, VPA_SECOND);
     vpa_loop_pump(b.loop, (SELF_TEST_FAILURES_MAX - 2) * PERIOD);
@@ -198,9 +196,8 @@ START_TEST(what_the_registration_says_counts)
 {
     const char *const step = "registration";
     struct bench b;
-    vpa_auto_buf why = {0};
+    vpa_auto_buf why = VPA_BUF(1024);
 
-    vpa_buf_init(&why, 1024);
     begin(&b, 200, RIGHT);
     vpa_loop_pump(b.loop, VPA_SECOND);
     ck_assert(self_test_is_healthy(b.test));
@@ -252,9 +249,8 @@ START_TEST(a_ca_that_is_none_is_a_failure)
 {
     struct bench b = {0};
     double before = failures("chain");
-    vpa_auto_buf why = {0};
+    vpa_auto_buf why = VPA_BUF(1024);
 
-    vpa_buf_init(&why, 1024);
     b.clock = vpa_clock_new_manual(vpa_time_from_unix(1780000000, 0));
     b.loop = vpa_loop_new(b.clock);
     b.test = self_test_new(&(struct self_test_options){
@@ -284,9 +280,8 @@ static const char *const at_first[] = {
 START_TEST(families_are_there_at_first)
 {
     struct vpa_metrics metrics = {.table = admission_metrics, .count = admission_metric_count};
-    vpa_auto_buf page = {0};
+    vpa_auto_buf page = VPA_BUF(1 << 16);
 
-    vpa_buf_init(&page, 1 << 16);
     meters_start();
     vpa_metrics_write(&metrics, VPA_EXPOSITION_TEXT, NULL, 0, &page);
     for (size_t i = 0; i < VPA_COUNT(at_first); i++)

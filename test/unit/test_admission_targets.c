@@ -55,10 +55,9 @@ END_TEST
 static void start_with_clones(struct fixture *f, int count)
 {
     const struct vpa_observe_options observed = {.address = "127.0.0.1:0"};
-    vpa_auto_buf vpas = {0};
+    vpa_auto_buf vpas = VPA_BUF(1 << 20);
     struct vpa_error err;
 
-    vpa_buf_init(&vpas, 1 << 20);
     for (int i = 0; i < count; i++)
         vpa_buf_printf(&vpas, OF_CLONE, i ? "," : "", i, i);
     f->vpas = vpa_buf_text(&vpas);

@@ -83,9 +83,8 @@ static void teardown(void)
 /* The object as we would register it for that CA, with a piece of its text replaced. */
 static const char *registered(const char *ca, const char *from, const char *to)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 16);
 
-    vpa_buf_init(&text, 1 << 16);
     webhook_encode(&config, "kube-system", ca, &text);
     const char *json = vpa_buf_text(&text), *at = from ? strstr(json, from) : json;
     ck_assert_msg(at != NULL, "%s in %s", from, json);
@@ -232,10 +231,9 @@ static const struct {
 
 START_TEST(labels_of_the_registration)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 16);
     const struct vpa_json *labels;
 
-    vpa_buf_init(&text, 1 << 16);
     config.webhook_labels = label_flags[_i].flag;
     webhook_encode(&config, "kube-system", CA, &text);
     labels = vpa_json_at(json_of(vpa_buf_text(&text)), "metadata.labels");
@@ -248,14 +246,13 @@ END_TEST
 
 START_TEST(a_test_that_fails_is_a_conflict)
 {
-    vpa_auto_buf body = {0};
+    vpa_auto_buf body = VPA_BUF(16);
     struct vpa_error err = {0};
 
     sim_cluster_put_text(sim, registered(CA, NULL, ""));
     refused = "PATCH";
     refusal = tests[_i].status;
     details = tests[_i].details;
-    vpa_buf_init(&body, 16);
     vpa_buf_puts(&body, "[]");
     ck_assert_int_eq(webhook_call(client, VPA_KUBE_PATCH_JSON, NAME, &body, &err), -1);
     ck_assert_int_eq(err.code == VPA_CONFLICT, tests[_i].conflict);

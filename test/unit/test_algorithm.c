@@ -75,9 +75,8 @@ static vpa_time live(struct vpa_knowledge *k, vpa_time from)
 static const char *saved(const struct vpa_knowledge *k, vpa_time now)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(VPA_KNOWLEDGE_TEXT_MAX);
 
-    vpa_buf_init(&text, VPA_KNOWLEDGE_TEXT_MAX);
     vpa_json_writer_init(&w, &text);
     vpa_knowledge_save(k, now, &w);
     ck_assert(vpa_json_writer_done(&w));
@@ -491,9 +490,8 @@ START_TEST(maxima_are_bounded)
     int count = 2 * VPA_BUCKETS_MAX + _i;
     struct vpa_recent_max m = {.span = INT32_MAX};
     const struct vpa_json *object;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 20);
 
-    vpa_buf_init(&text, 1 << 20);
     vpa_buf_puts(&text, "{\"x\":[");
     for (int i = 0; i < count; i++)
         vpa_buf_printf(&text, "%s[%d,%d]", i > 0 ? "," : "", i, count - i);

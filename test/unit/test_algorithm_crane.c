@@ -63,9 +63,8 @@ static bool add(enum vpa_usage_type type, vpa_time t, vpa_amount n)
 static const char *stored(const struct vpa_knowledge *of, const char *member)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(VPA_KNOWLEDGE_TEXT_MAX);
 
-    vpa_buf_init(&text, VPA_KNOWLEDGE_TEXT_MAX);
     vpa_json_writer_init(&w, &text);
     vpa_knowledge_save(of, t0, &w);
     ck_assert(vpa_json_writer_done(&w));
@@ -84,9 +83,8 @@ struct kill {
 /* As the stored form has them: those that no other one outdoes, oldest first. */
 static const char *naive_kills(const struct kill *kills, size_t count)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 16);
 
-    vpa_buf_init(&text, 1 << 16);
     for (int hour = 0; hour < 64; hour++) {
         for (size_t i = 0; i < count; i++) {
             bool outdone = kills[i].t != HOUR_NUMBER(hour);
@@ -429,9 +427,8 @@ END_TEST
 /* Empty buckets at the end are room for later ones. */
 static const char *without_room(const char *text)
 {
-    vpa_auto_buf out = {0};
+    vpa_auto_buf out = VPA_BUF(VPA_KNOWLEDGE_TEXT_MAX);
 
-    vpa_buf_init(&out, VPA_KNOWLEDGE_TEXT_MAX);
     for (const char *c = text; *c; c++) {
         size_t zeros = 0;
         while (strncmp(c + zeros, ",0", 2) == 0 && (c[zeros + 2] == ',' || c[zeros + 2] == ']'))

@@ -53,9 +53,8 @@ static bool add(struct vpa_knowledge *k, enum vpa_usage_type type, vpa_time t, u
 static const struct vpa_json *open_of(const struct vpa_knowledge *k, vpa_time last)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(VPA_KNOWLEDGE_TEXT_MAX);
 
-    vpa_buf_init(&text, VPA_KNOWLEDGE_TEXT_MAX);
     vpa_json_writer_init(&w, &text);
     vpa_knowledge_save(k, last + VPA_HOUR, &w);
     ck_assert(vpa_json_writer_done(&w));

@@ -534,9 +534,8 @@ static const struct {
 
 static const struct vpa_json *with_list(size_t row, size_t count)
 {
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(1 << 20);
 
-    vpa_buf_init(&buf, 1 << 20);
     vpa_buf_puts(&buf, long_lists[row].before);
     for (size_t i = 0; i < count; i++)
         vpa_buf_puts(&buf, i ? ",{}" : "{}");

@@ -11,9 +11,8 @@ START_TEST(round_trip)
                 "{'requests':{'cpu':'100m','memory':'64Mi','x/y':'1'}}}]}}");
     struct vpa_resources got;
     struct vpa_error err;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(4096);
 
-    vpa_buf_init(&text, 4096);
     vpa_boost_marker_format(&pod.containers[0], &text);
     ck_assert_str_eq(vpa_buf_text(&text),
                      "{\"requests\":{\"cpu\":\"100m\",\"memory\":\"64Mi\"},\"limits\":{}}");

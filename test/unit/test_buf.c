@@ -9,9 +9,8 @@
 
 START_TEST(appends_up_to_the_limit)
 {
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(10);
 
-    vpa_buf_init(&buf, 10);
     ck_assert_str_eq(vpa_buf_text(&buf), "");
     vpa_buf_puts(&buf, "12345");
     vpa_buf_printf(&buf, "%03d", 678);
@@ -27,9 +26,8 @@ END_TEST
 
 START_TEST(a_failed_buffer_takes_nothing_until_cleared)
 {
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(4);
 
-    vpa_buf_init(&buf, 4);
     vpa_buf_puts(&buf, "12345");
     vpa_buf_puts(&buf, "1");
     ck_assert_uint_eq(buf.len, 0);
@@ -41,12 +39,11 @@ END_TEST
 
 START_TEST(long_formats_fit)
 {
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(4096);
     char text[1000];
 
     memset(text, 'a', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
-    vpa_buf_init(&buf, 4096);
     vpa_buf_printf(&buf, "<%s>", text);
     ck_assert_uint_eq(buf.len, 1001);
     ck_assert_int_eq(buf.data[1000], '>');
@@ -59,9 +56,8 @@ START_TEST(formats_at_every_edge_of_the_room)
 {
     for (size_t before = 0; before < 70; before++) {
         for (int len = 0; len < 70; len++) {
-            vpa_auto_buf buf = {0};
+            vpa_auto_buf buf = VPA_BUF(100);
 
-            vpa_buf_init(&buf, 100);
             for (size_t i = 0; i < before; i++)
                 vpa_buf_putc(&buf, 'a');
             vpa_buf_printf(&buf, "%0*d", len, 0);
@@ -78,9 +74,8 @@ END_TEST
 
 START_TEST(prints_numbers)
 {
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(64);
 
-    vpa_buf_init(&buf, 64);
     vpa_buf_put_uint(&buf, 0);
     vpa_buf_putc(&buf, ' ');
     vpa_buf_put_uint(&buf, 10);
@@ -92,9 +87,8 @@ END_TEST
 
 START_TEST(consume_truncate_take)
 {
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(100);
 
-    vpa_buf_init(&buf, 100);
     vpa_buf_puts(&buf, "hello world");
     vpa_buf_consume(&buf, 6);
     vpa_buf_consume(&buf, 0);

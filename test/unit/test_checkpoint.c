@@ -177,9 +177,8 @@ START_TEST(the_hash_of_a_histogram_outlives_its_text)
                                          .total_weight = 0.1 + 0.2};
     struct vpa_histogram_checkpoint read, other;
     struct vpa_json_writer w;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(4096);
 
-    vpa_buf_init(&text, 4096);
     vpa_json_writer_init(&w, &text);
     vpa_histogram_checkpoint_encode(&w, &h);
     ck_assert_int_eq(
@@ -203,10 +202,9 @@ START_TEST(open_intervals_round_trip)
 {
     const vpa_time end = vpa_time_from_unix(1772517600, 0);
     struct vpa_open_intervals open;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(VPA_OPEN_INTERVALS_TEXT_MAX);
     struct vpa_error err;
 
-    vpa_buf_init(&text, VPA_OPEN_INTERVALS_TEXT_MAX);
     ck_assert_int_eq(vpa_open_intervals_decode(&arena, interval_forms[_i], &open, &err), 0);
     ck_assert_uint_eq(open.history, 0x0badcafe);
     ck_assert_uint_eq(open.count, 3);
@@ -232,9 +230,8 @@ START_TEST(open_intervals_end_at_whole_seconds)
                                               {.pod_uid = 2, .end = end + VPA_SECOND},
                                               {.pod_uid = 3, .end = end + 2 * VPA_SECOND - 1}};
     const struct vpa_open_intervals open = {.items = items, .count = VPA_COUNT(items)};
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(VPA_OPEN_INTERVALS_TEXT_MAX);
 
-    vpa_buf_init(&text, VPA_OPEN_INTERVALS_TEXT_MAX);
     ck_assert_uint_eq(vpa_open_intervals_encode(&text, &open), 3);
     ck_assert_str_eq(vpa_buf_text(&text),
                      "{\"history\":\"00000000\",\"end\":\"2026-03-03T06:00:00Z\",\"peaks\":"
@@ -245,10 +242,9 @@ END_TEST
 START_TEST(no_open_intervals)
 {
     struct vpa_open_intervals open = {.history = 7};
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(VPA_OPEN_INTERVALS_TEXT_MAX);
     struct vpa_error err;
 
-    vpa_buf_init(&text, VPA_OPEN_INTERVALS_TEXT_MAX);
     ck_assert_uint_eq(vpa_open_intervals_encode(&text, &open), 0);
     ck_assert_str_eq(vpa_buf_text(&text), "{\"history\":\"00000007\",\"end\":null,\"peaks\":[]}");
     ck_assert_int_eq(vpa_open_intervals_decode(&arena, vpa_buf_text(&text), &open, &err), 0);
@@ -261,7 +257,7 @@ START_TEST(open_intervals_beyond_the_room_are_left_out)
 {
     static struct vpa_open_interval items[10000];
     struct vpa_open_intervals open = {.items = items, .count = VPA_COUNT(items)}, again;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(2 * VPA_OPEN_INTERVALS_TEXT_MAX);
     struct vpa_error err;
 
     for (size_t i = 0; i < VPA_COUNT(items); i++)
@@ -270,7 +266,6 @@ START_TEST(open_intervals_beyond_the_room_are_left_out)
                                               .usage = INT64_MAX,
                                               .oom = INT64_MAX};
     items[0].end = VPA_TIME_UNSET + VPA_SECOND; /* the others end two thousand years later */
-    vpa_buf_init(&text, 2 * VPA_OPEN_INTERVALS_TEXT_MAX);
     size_t written = vpa_open_intervals_encode(&text, &open);
     ck_assert_uint_gt(written, 2500);
     ck_assert_uint_lt(written, 3500);

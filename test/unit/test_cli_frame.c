@@ -107,9 +107,8 @@ END_TEST
 START_TEST(test_every_command_has_help_and_an_example)
 {
     for (size_t i = 0; cli_commands[i]; i++) {
-        vpa_auto_buf text = {0};
+        vpa_auto_buf text = VPA_BUF(1 << 20);
 
-        vpa_buf_init(&text, 1 << 20);
         cli_help(cli_commands[i], &text);
         ck_assert_ptr_nonnull(strstr(vpa_buf_text(&text), "\nExample:\n  # "));
         ck_assert_ptr_nonnull(strstr(vpa_buf_text(&text), "kubectl vpa "));

@@ -304,7 +304,7 @@ START_TEST(states_answer_for_their_algorithm)
     char words[] = "checkpoint c.yaml";
     struct vpa_parameters p;
     struct vpa_json_writer w;
-    vpa_auto_buf state = {0}, text = {0};
+    vpa_auto_buf state = VPA_BUF(VPA_KNOWLEDGE_TEXT_MAX), text = VPA_BUF(VPA_KNOWLEDGE_TEXT_MAX);
     vpa_time t = vpa_time_from_unix(1772323200, 0);
 
     vpa_parameters_init(&p, vpa_algorithm_find("autopilot"));
@@ -314,8 +314,6 @@ START_TEST(states_answer_for_their_algorithm)
         vpa_knowledge_add(k, &(struct vpa_usage){VPA_USAGE_CPU, t, 1, 100});
         vpa_knowledge_add(k, &(struct vpa_usage){VPA_USAGE_MEMORY, t, 1, 100 << 20});
     }
-    vpa_buf_init(&state, VPA_KNOWLEDGE_TEXT_MAX);
-    vpa_buf_init(&text, VPA_KNOWLEDGE_TEXT_MAX);
     vpa_json_writer_init(&w, &state);
     vpa_knowledge_save(k, t, &w);
     vpa_buf_puts(&text,

@@ -136,9 +136,8 @@ END_TEST
 
 START_TEST(the_picture_is_of_it)
 {
-    vpa_auto_buf svg = {0};
+    vpa_auto_buf svg = VPA_BUF(1 << 22);
 
-    vpa_buf_init(&svg, 1 << 22);
     make(900);
     ck_assert_int_eq(tell("name: '<b>&x'", "updatePolicy: {updateMode: Recreate}"), 0);
     lab_story_draw(&story, &svg);

@@ -59,9 +59,8 @@ static size_t count_text(const char *text, const char *word)
 
 START_TEST(test_page_holds_no_text_of_strangers_as_markup)
 {
-    vpa_auto_buf page = {0};
+    vpa_auto_buf page = VPA_BUF(1 << 20);
 
-    vpa_buf_init(&page, 1 << 20);
     cli_note(&cli, "%s", EVIL);
     cli_report_page(&cli, &world, false, &page);
     ck_assert(!vpa_buf_failed(&page));
@@ -78,9 +77,8 @@ END_TEST
 
 START_TEST(test_live_page_asks_only_itself)
 {
-    vpa_auto_buf page = {0};
+    vpa_auto_buf page = VPA_BUF(1 << 20);
 
-    vpa_buf_init(&page, 1 << 20);
     cli_report_page(&cli, &world, true, &page);
     ck_assert_ptr_nonnull(strstr(vpa_buf_text(&page), "data-live=\"15\""));
     ck_assert_ptr_nonnull(strstr(vpa_buf_text(&page), "connect-src 'self'"));
@@ -90,9 +88,8 @@ END_TEST
 START_TEST(test_pictures_of_the_past)
 {
     double usage[] = {0, 50, 1e300, 0};
-    vpa_auto_buf page = {0};
+    vpa_auto_buf page = VPA_BUF(1 << 20);
 
-    vpa_buf_init(&page, 1 << 20);
     cli_report_page(&cli, &world, false, &page);
     ck_assert_ptr_null(strstr(vpa_buf_text(&page), "<polyline"));
     world.past_from = vpa_time_from_unix(0, 0);
@@ -163,9 +160,8 @@ static const struct {
 
 START_TEST(test_amounts)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(64);
 
-    vpa_buf_init(&text, 64);
     cli_put_amount(&text, amounts[_i].resource, amounts[_i].amount);
     ck_assert_str_eq(vpa_buf_text(&text), amounts[_i].text);
 }

@@ -18,9 +18,8 @@ static const struct {
 
 START_TEST(builds_paths)
 {
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(VPA_KUBE_PATH_MAX);
 
-    vpa_buf_init(&buf, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&buf, paths[_i].group_version, paths[_i].ns, paths[_i].resource, paths[_i].name,
                   paths[_i].sub);
     ck_assert_str_eq(vpa_buf_text(&buf), paths[_i].want);
@@ -29,9 +28,8 @@ END_TEST
 
 START_TEST(builds_queries)
 {
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(VPA_KUBE_PATH_MAX);
 
-    vpa_buf_init(&buf, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&buf, "v1", NULL, "pods", NULL, NULL);
     vpa_kube_query(&buf, "fieldSelector", "status.phase!=Pending");
     vpa_kube_query(&buf, "limit", "500");

@@ -116,9 +116,8 @@ static const struct {
 
 static char *with_port(const char *text, int port)
 {
-    vpa_auto_buf out = {0};
+    vpa_auto_buf out = VPA_BUF(1024);
 
-    vpa_buf_init(&out, 1024);
     for (const char *at; (at = strstr(text, "%d")); text = at + 2)
         vpa_buf_printf(&out, "%.*s%d", (int)(at - text), text, port);
     vpa_buf_puts(&out, text);

@@ -220,9 +220,8 @@ static void on_known(void *ctx, const struct vpa_known *known)
 {
     struct stored *stored = ctx;
     struct vpa_json_writer w;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(VPA_KNOWLEDGE_TEXT_MAX);
 
-    vpa_buf_init(&text, VPA_KNOWLEDGE_TEXT_MAX);
     vpa_json_writer_init(&w, &text);
     vpa_knowledge_save(known->knowledge, now, &w);
     *stored = (struct stored){vpa_arena_strdup(&arena, known->container),

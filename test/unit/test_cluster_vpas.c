@@ -179,9 +179,8 @@ START_TEST(targets_have_texts)
 
     for (size_t i = 0; i < 3; i++) {
         struct vpa_object *object = objects_vpa(&arena, specs[i]);
-        vpa_auto_buf text = {0};
+        vpa_auto_buf text = VPA_BUF(VPA_OBJECT_TARGET_MAX);
 
-        vpa_buf_init(&text, VPA_OBJECT_TARGET_MAX);
         vpa_object_target(object, &text);
         snprintf(texts[i], sizeof(texts[i]), "%s", vpa_buf_text(&text));
     }

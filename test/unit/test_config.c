@@ -138,10 +138,8 @@ END_TEST
 /* A key of an extra field: letters, digits and some signs stay, all else is escaped. */
 START_TEST(extra_keys_are_escaped)
 {
-    vpa_auto_buf text = {0}, name = {0};
+    vpa_auto_buf text = VPA_BUF(10000), name = VPA_BUF(10000);
 
-    vpa_buf_init(&text, 10000);
-    vpa_buf_init(&name, 10000);
     vpa_buf_puts(&text, CONTEXT CLUSTER("") USER("    as: root\n    as-user-extra: {\""));
     vpa_buf_puts(&name, "Impersonate-Extra-");
     for (int c = 0x20; c < 0x7f; c++) {
@@ -164,9 +162,8 @@ END_TEST
 START_TEST(impersonation_is_bounded)
 {
     for (int groups = 30; groups <= 31; groups++) {
-        vpa_auto_buf text = {0};
+        vpa_auto_buf text = VPA_BUF(10000);
 
-        vpa_buf_init(&text, 10000);
         vpa_buf_puts(&text, CONTEXT CLUSTER("") USER("    as: root\n    as-groups: ["));
         for (int i = 0; i < groups; i++)
             vpa_buf_printf(&text, "%sg%d", i ? ", " : "", i);

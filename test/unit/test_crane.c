@@ -390,9 +390,8 @@ END_TEST
 static void expect_query(enum vpa_kind kind, const char *name, const char *container,
                          const char *expected)
 {
-    vpa_auto_buf query = {0};
+    vpa_auto_buf query = VPA_BUF(1 << 16);
 
-    vpa_buf_init(&query, 1 << 16);
     vpa_crane_query(&query, kind, "Deployment", name, "shop", container);
     ck_assert_str_eq(vpa_buf_text(&query), expected);
 }
@@ -410,9 +409,8 @@ static const struct {
 
 START_TEST(pods_are_asked_for_by_kind)
 {
-    vpa_auto_buf query = {0};
+    vpa_auto_buf query = VPA_BUF(4096);
 
-    vpa_buf_init(&query, 4096);
     vpa_crane_query(&query, VPA_KIND_CPU, kinds[_i].kind, "web", "shop", "app");
     ck_assert_ptr_nonnull(strstr(vpa_buf_text(&query), kinds[_i].pods));
 }

@@ -142,7 +142,7 @@ static void become(const char *program, const char *const *arguments, int out)
 /* The exit status, with all of standard error in *text (heap). */
 static int run(const char *program, const char *const *arguments, char **text)
 {
-    vpa_auto_buf all = {0};
+    vpa_auto_buf all = VPA_BUF(OUTPUT_MAX);
     int ends[2], status;
 
     ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
@@ -150,7 +150,6 @@ static int run(const char *program, const char *const *arguments, char **text)
     if (child == 0)
         become(program, arguments, ends[1]);
     close(ends[1]);
-    vpa_buf_init(&all, OUTPUT_MAX);
     for (ssize_t n; (n = read(ends[0], vpa_buf_reserve(&all, 4096), 4096)) > 0;)
         vpa_buf_advance(&all, (size_t)n);
     close(ends[0]);

@@ -248,9 +248,8 @@ END_TEST
 START_TEST(text_starts_with_reference_and_half_life)
 {
     struct vpa_decay d;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(4096);
 
-    vpa_buf_init(&text, 4096);
     add_replica(&d, 0.2, "2026-01-15T11:00:00Z");
     decay_format(&d, &text);
     const char *start =

@@ -203,7 +203,7 @@ static void decide(struct vpa_ledger *ledger, const struct stored *stored, vpa_t
     struct vpa_namespace_limits limits;
     struct vpa_decision decision;
     struct vpa_json_writer w;
-    vpa_auto_buf inputs = {0};
+    vpa_auto_buf inputs = VPA_BUF(VPA_LEDGER_LINE_MAX);
     struct vpa_error err;
 
     read_limits(&arena, stored->limits, &limits);
@@ -213,7 +213,6 @@ static void decide(struct vpa_ledger *ledger, const struct stored *stored, vpa_t
                                              .options = &options,
                                              .now = now};
     ck_assert_int_eq(vpa_decision_make(&arena, &facts, &decision, &err), 0);
-    vpa_buf_init(&inputs, VPA_LEDGER_LINE_MAX);
     vpa_json_writer_init(&w, &inputs);
     vpa_decision_encode(&w, &facts, &decision);
     vpa_ledger_record(ledger, &(struct vpa_ledger_entry){.time = now,
@@ -268,11 +267,10 @@ static const struct vpa_json *read_page(struct vpa_ledger *ledger, size_t since,
                                         struct vpa_arena *arena)
 {
     vpa_auto_free char *text = vpa_xprintf("%zu", since);
-    vpa_auto_buf out = {0};
+    vpa_auto_buf out = VPA_BUF(2 * VPA_LEDGER_PAGE_MAX);
     const struct vpa_json *root;
     struct vpa_error err;
 
-    vpa_buf_init(&out, 2 * VPA_LEDGER_PAGE_MAX);
     ck_assert_int_eq(vpa_ledger_read(ledger, &(struct vpa_ledger_query){.since = text}, &out, &err),
                      0);
     ck_assert_int_eq(vpa_json_parse(arena, out.data, out.len, &root, &err), 0);
@@ -436,13 +434,12 @@ static enum vpa_rest record_rest(struct vpa_ledger *ledger, struct rest_case *c)
 {
     vpa_auto_arena arena = {0};
     struct vpa_json_writer w;
-    vpa_auto_buf inputs = {0};
+    vpa_auto_buf inputs = VPA_BUF(VPA_LEDGER_LINE_MAX);
     struct vpa_rest_facts facts = *rest_facts(&arena, c);
 
     facts.of.infeasible = vpa_update_memory_infeasible(c->memory, facts.of.pod->meta.uid);
     enum vpa_rest rest = vpa_rest_make(&arena, &facts);
 
-    vpa_buf_init(&inputs, VPA_LEDGER_LINE_MAX);
     vpa_json_writer_init(&w, &inputs);
     vpa_rest_facts_encode(&w, &arena, &facts);
     vpa_ledger_record(ledger, &(struct vpa_ledger_entry){.decision = "leave alone",
@@ -596,7 +593,7 @@ static int make_patch(struct vpa_arena *arena, const struct patch_case *c, struc
                       struct vpa_json_writer *inputs)
 {
     struct vpa_namespace_limits limits;
-    vpa_auto_buf words = {0};
+    vpa_auto_buf words = VPA_BUF(VPA_REASON_MAX);
     const struct vpa_pod *pod = objects_pod(arena, c->stored.pod);
     struct vpa_reason_phrases changes = {.out = &words, .pod = pod};
     const struct vpa_pod_patch_options options = {.startup_boost = c->boost, .changes = &changes};
@@ -608,7 +605,6 @@ static int make_patch(struct vpa_arena *arena, const struct patch_case *c, struc
     struct vpa_error err;
 
     read_limits(arena, c->stored.limits, &limits);
-    vpa_buf_init(&words, VPA_REASON_MAX);
     vpa_buf_init(patch, VPA_LEDGER_LINE_MAX);
     int failed = vpa_pod_patch(arena, pod, facts.vpa, &limits, &options, patch, &err);
     facts.before = changes.left_out > 0;
@@ -620,10 +616,9 @@ static int make_patch(struct vpa_arena *arena, const struct patch_case *c, struc
 static void record_patch(struct vpa_ledger *ledger, const struct patch_case *c)
 {
     vpa_auto_arena arena = {0};
-    vpa_auto_buf patch = {0}, inputs = {0};
+    vpa_auto_buf patch = {0}, inputs = VPA_BUF(VPA_LEDGER_LINE_MAX);
     struct vpa_json_writer w;
 
-    vpa_buf_init(&inputs, VPA_LEDGER_LINE_MAX);
     vpa_json_writer_init(&w, &inputs);
     (void)make_patch(&arena, c, &patch, &w);
     vpa_ledger_record(ledger, &(struct vpa_ledger_entry){.decision = "patch",
@@ -637,12 +632,11 @@ static void replay_patch(const struct vpa_json *entry, const struct patch_case *
     const struct vpa_json *inputs = vpa_json_find(entry, "inputs");
     struct patch_case again = *stored;
     vpa_auto_arena arena = {0};
-    vpa_auto_buf patch = {0}, was = {0};
+    vpa_auto_buf patch = {0}, was = VPA_BUF(VPA_LEDGER_LINE_MAX);
     struct vpa_json_writer w;
 
     ck_assert(vpa_json_bool(vpa_json_find(inputs, "startupBoost"), &again.boost));
     ck_assert_int_eq(make_patch(&arena, &again, &patch, NULL), 0);
-    vpa_buf_init(&was, VPA_LEDGER_LINE_MAX);
     vpa_json_writer_init(&w, &was);
     vpa_json_put_node(&w, vpa_json_find(inputs, "patch"));
     ck_assert_str_eq(vpa_buf_text(&was), vpa_buf_text(&patch));
@@ -691,11 +685,10 @@ START_TEST(what_a_patch_rested_on)
     const struct vpa_pod_patch_options boost = {.startup_boost = true,
                                                 .max_cpu_boost = vpa_quantity_milli(1500)};
     struct vpa_namespace_limits limits;
-    vpa_auto_buf least = {0}, most = {0};
+    vpa_auto_buf least = VPA_BUF(1 << 12), most = VPA_BUF(1 << 12);
     struct vpa_json_writer w;
 
     read_limits(&arena, "{'metadata':{'name':'l'},'spec':{'limits':[]}}", &limits);
-    vpa_buf_init(&least, 1 << 12);
     vpa_json_writer_init(&w, &least);
     vpa_patch_facts_encode(
         &w, &(struct vpa_patch_facts){.review = "r", .pod = pod, .vpa = vpa, .options = &none},
@@ -703,7 +696,6 @@ START_TEST(what_a_patch_rested_on)
 #define NAMED "\"vpa\":{\"namespace\":\"n\",\"name\":\"v\",\"uid\":\"u\",\"resourceVersion\":\"7\"}"
     ck_assert_str_eq(vpa_buf_text(&least),
                      "{\"review\":\"r\",\"startupBoost\":false,\"maxCPUBoost\":\"0\"," NAMED "}");
-    vpa_buf_init(&most, 1 << 12);
     vpa_json_writer_init(&w, &most);
     vpa_patch_facts_encode(&w,
                            &(struct vpa_patch_facts){.review = "s",
@@ -760,9 +752,8 @@ static void record_recommendation(struct vpa_ledger *ledger, const char *vpa)
                                                    .global_max = &global_max};
     const struct vpa_recommendation rec = vpa_recommendation_make(&arena, &facts);
     struct vpa_json_writer w;
-    vpa_auto_buf inputs = {0};
+    vpa_auto_buf inputs = VPA_BUF(VPA_LEDGER_LINE_MAX);
 
-    vpa_buf_init(&inputs, VPA_LEDGER_LINE_MAX);
     vpa_json_writer_init(&w, &inputs);
     vpa_recommendation_facts_encode(&w, &facts, &rec);
     vpa_ledger_record(ledger, &(struct vpa_ledger_entry){.decision = "recommend",
@@ -805,7 +796,7 @@ static void replay_recommendation(const struct vpa_json *entry, const char *vpa)
                                              .estimates = &estimates,
                                              .rendering = &rendering,
                                              .global_max = &global_max};
-    vpa_auto_buf was = {0}, is = {0};
+    vpa_auto_buf was = VPA_BUF(VPA_LEDGER_LINE_MAX), is = VPA_BUF(VPA_LEDGER_LINE_MAX);
     struct vpa_json_writer w;
     struct vpa_error err;
 
@@ -821,10 +812,8 @@ static void replay_recommendation(const struct vpa_json *entry, const char *vpa)
 
     const struct vpa_recommendation rec = vpa_recommendation_make(&arena, &facts);
 
-    vpa_buf_init(&was, VPA_LEDGER_LINE_MAX);
     vpa_json_writer_init(&w, &was);
     vpa_json_put_node(&w, inputs);
-    vpa_buf_init(&is, VPA_LEDGER_LINE_MAX);
     vpa_json_writer_init(&w, &is);
     vpa_recommendation_facts_encode(&w, &facts, &rec);
     ck_assert_str_eq(vpa_buf_text(&was), vpa_buf_text(&is));

@@ -440,10 +440,9 @@ END_TEST
 /* 33 versions: 32 are asked for. */
 START_TEST(versions_are_bounded)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 16);
     struct page many = {.path = "/apis/many.io"};
 
-    vpa_buf_init(&text, 1 << 16);
     for (int i = 1; i <= 33; i++)
         vpa_buf_printf(&text, "%s{\"version\":\"v%d\"}", i > 1 ? "," : "{\"versions\":[", i);
     vpa_buf_puts(&text, "]}");

@@ -58,9 +58,8 @@ static int parse(struct vpa_error *err, const char *const *args)
 
 static const char *printed(const char *name)
 {
-    vpa_auto_buf value = {0};
+    vpa_auto_buf value = VPA_BUF(4096);
 
-    vpa_buf_init(&value, 4096);
     for (size_t i = 0; i < flags.count; i++)
         if (strcmp(rows[i].name, name) == 0)
             vpa_flag_format(&flags, &rows[i], false, &value);
@@ -272,13 +271,12 @@ START_TEST(reads_letters_together)
     const struct vpa_flags table = {lettered, VPA_COUNT(lettered), &values};
     char *argv[] = {(char *)(uintptr_t) "p", (char *)(uintptr_t) "-alv3"};
     char *wrong[] = {(char *)(uintptr_t) "p", (char *)(uintptr_t) "-a=maybe"};
-    vpa_auto_buf preset = {0};
+    vpa_auto_buf preset = VPA_BUF(100);
 
     ck_assert_uint_eq(offsetof(__typeof__(values), level), 8);
     ck_assert_int_eq(vpa_flags_parse(&table, &arena, 2, argv, NULL), VPA_FLAGS_RUN);
     ck_assert(values.all && values.loud && values.level == 3);
     ck_assert_int_eq(vpa_flags_parse(&table, &arena, 2, wrong, NULL), -1);
-    vpa_buf_init(&preset, 100);
     vpa_flag_format(&table, &lettered[2], true, &preset);
     ck_assert_str_eq(vpa_buf_text(&preset), "0");
 }
@@ -326,10 +324,9 @@ END_TEST
 
 START_TEST(prints_the_usage_page)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 20);
     char *argv[] = {(char *)(uintptr_t) "/bin/prog", (char *)(uintptr_t) "--nope"};
 
-    vpa_buf_init(&text, 1 << 20);
     ck_assert_int_eq(vpa_flags_start(&flags, &arena, 2, argv, &text), 2);
     const char *page = vpa_buf_text(&text);
     ck_assert(vpa_str_starts_with(page, "Usage of /bin/prog:\n      --add-dir-header   "));
@@ -353,9 +350,8 @@ END_TEST
 /* All help texts begin in one column. */
 START_TEST(aligns_the_usage_page)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 20);
 
-    vpa_buf_init(&text, 1 << 20);
     vpa_flags_usage(&flags, "p", &text);
     const char *longest = strstr(vpa_buf_text(&text), "      --legacy-stderr-threshold-behavior");
     const char *name = strstr(vpa_buf_text(&text), "      --name string");

@@ -304,9 +304,8 @@ END_TEST
 START_TEST(text_shows_range_and_percentiles)
 {
     struct vpa_histogram h;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(4096);
 
-    vpa_buf_init(&text, 4096);
     vpa_histogram_init(&h, &ten);
     vpa_histogram_add(&h, 3, 1);
     histogram_format(&h, &text);

@@ -73,9 +73,8 @@ END_TEST
 START_TEST(one_text_for_one_set)
 {
     static const struct vpa_container two[] = {{.name = "b"}, {.name = "a"}};
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(64);
 
-    vpa_buf_init(&text, 64);
     init_names_put(&(struct vpa_pod){.init_containers = two, .init_container_count = 2}, &text);
     ck_assert_str_eq(vpa_buf_text(&text), "a\nb");
     ck_assert(!init_names_have(NULL, "a"));

@@ -296,11 +296,9 @@ END_TEST
 START_TEST(the_last_of_many_stays)
 {
     static const int counts[] = {3, 12, 13, 32, 33, 34, 80};
-    vpa_auto_buf text = {0}, want = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 16), want = VPA_BUF(1 << 16);
     int count = counts[_i];
 
-    vpa_buf_init(&text, 1 << 16);
-    vpa_buf_init(&want, 1 << 16);
     for (int i = 0; i < count; i++) {
         int twice = i == 0 || i == count / 2 ? count - 1 : i; /* both repeat the last one's name */
         vpa_buf_printf(&text, "%s\"%c%d\":%d", i ? "," : "{", 'a' + twice % 5, twice, i);
@@ -426,9 +424,8 @@ END_TEST
 START_TEST(iterates)
 {
     const struct vpa_json *root = json_of("{\"x\":[10,20,30],\"y\":\"s\"}");
-    vpa_auto_buf seen = {0};
+    vpa_auto_buf seen = VPA_BUF(32);
 
-    vpa_buf_init(&seen, 32);
     vpa_json_foreach (child, vpa_json_find(root, "x")) {
         ck_assert_ptr_null(vpa_json_name(child));
         vpa_buf_puts(&seen, vpa_json_number_text(child));

@@ -118,10 +118,8 @@ START_TEST(compares_as_the_texts_do)
         "{\"A\":\"\\u00e9\"}",
         "{\"A\":\"z\"}",
     };
-    vpa_auto_buf first = {0}, second = {0};
+    vpa_auto_buf first = VPA_BUF(4096), second = VPA_BUF(4096);
 
-    vpa_buf_init(&first, 4096);
-    vpa_buf_init(&second, 4096);
     for (size_t i = 0; i < VPA_COUNT(sets); i++) {
         for (size_t j = 0; j < VPA_COUNT(sets); j++) {
             const struct vpa_labels a = labels_of(sets[i]), b = labels_of(sets[j]);

@@ -52,10 +52,9 @@ static void record(int i, const char *inputs)
 static const struct vpa_json *ask(const struct vpa_ledger_query *query)
 {
     const struct vpa_json *root;
-    vpa_auto_buf out = {0};
+    vpa_auto_buf out = VPA_BUF(2 * VPA_LEDGER_PAGE_MAX);
     struct vpa_error err;
 
-    vpa_buf_init(&out, 2 * VPA_LEDGER_PAGE_MAX);
     ck_assert_int_eq(vpa_ledger_read(ledger, query, &out, &err), 0);
     ck_assert_int_eq(vpa_json_parse(&arena, out.data, out.len, &root, &err), 0);
     return root;
@@ -127,11 +126,10 @@ static const char *const no_times[] = {"yesterday", "-1", "12x", "2026-13-01T00:
 
 START_TEST(since_that_is_neither_number_nor_time)
 {
-    vpa_auto_buf out = {0};
+    vpa_auto_buf out = VPA_BUF(VPA_LEDGER_PAGE_MAX);
     struct vpa_error err;
 
     make(VPA_LEDGER_MEMORY, "", 0);
-    vpa_buf_init(&out, VPA_LEDGER_PAGE_MAX);
     ck_assert_int_eq(
         vpa_ledger_read(ledger, &(struct vpa_ledger_query){.since = no_times[_i]}, &out, &err), -1);
     ck_assert_int_eq(err.code, VPA_INVALID);

@@ -106,10 +106,9 @@ START_TEST(a_new_pod_is_not_patched_beyond_it)
     struct vpa_namespace_limits limits = fixture_limits(&arena, rows[_i].limits);
     struct vpa_pod pod = the_pod(_i);
     struct vpa_object vpa = the_vpa(_i);
-    vpa_auto_buf out = {0};
+    vpa_auto_buf out = VPA_BUF(1 << 16);
     struct vpa_error err;
 
-    vpa_buf_init(&out, 1 << 16);
     vpa_buf_puts(&out, "before");
     check(_i, vpa_pod_patch(&arena, &pod, &vpa, &limits, &options, &out, &err), &err);
     if (rows[_i].refused)
@@ -130,10 +129,9 @@ START_TEST(a_small_pod_is_not_patched_beyond_it)
                 "'containerPolicies':[{'containerName':'*','controlledValues':'RequestsOnly'}]},"
                 "'updatePolicy':{'updateMode':'Recreate'}},'status':{'recommendation':{"
                 "'containerRecommendations':[{'containerName':'app','target':{'cpu':'50m'}}]}}}");
-    vpa_auto_buf out = {0};
+    vpa_auto_buf out = VPA_BUF(1 << 16);
     struct vpa_error err;
 
-    vpa_buf_init(&out, 1 << 16);
     ck_assert_int_eq(vpa_pod_patch(&arena, &pod, &vpa, &limits, &options, &out, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "cpu limit 200m would be more than 3 times"));
 }

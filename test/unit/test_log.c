@@ -272,10 +272,9 @@ END_TEST
 
 START_TEST(bounds_modules)
 {
-    vpa_auto_buf many = {0};
+    vpa_auto_buf many = VPA_BUF(100000);
     struct vpa_error err;
 
-    vpa_buf_init(&many, 100000);
     for (int i = 0; i <= VPA_LOG_VMODULE_MAX; i++)
         vpa_buf_printf(&many, "m%d=1,", i);
     ck_assert_int_eq(vpa_log_check_vmodule(vpa_buf_text(&many), &err), -1);

@@ -46,9 +46,8 @@ static struct vpa_object *object_with(const char *status)
 static const char *patch(const struct vpa_object_status *status)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 16);
 
-    vpa_buf_init(&text, 1 << 16);
     vpa_json_writer_init(&w, &text);
     vpa_object_status_encode_patch(&w, status);
     ck_assert(vpa_json_writer_done(&w));

@@ -162,9 +162,8 @@ START_TEST(a_cache_is_fresh_or_it_says_why)
     };
 
     for (size_t i = 0; i < VPA_COUNT(cases); i++) {
-        vpa_auto_buf why = {0};
+        vpa_auto_buf why = VPA_BUF(256);
 
-        vpa_buf_init(&why, 256);
         ck_assert_int_eq(vpa_observe_is_fresh("pods", cases[i].age, &why), !*cases[i].why);
         ck_assert_str_eq(vpa_buf_text(&why), cases[i].why);
     }

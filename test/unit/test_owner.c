@@ -155,9 +155,8 @@ START_TEST(finds_selectors)
 {
     struct vpa_selector selector;
     vpa_auto_arena arena = {0};
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(4096);
 
-    vpa_buf_init(&text, 4096);
     if (selectors[_i].labels)
         put_widget("w", selectors[_i].labels, 1);
     synced();

@@ -33,9 +33,8 @@ static const struct {
 
 START_TEST(names_are_segments)
 {
-    vpa_auto_buf path = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
 
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, paths[_i].version, paths[_i].ns, paths[_i].resource, paths[_i].name,
                   paths[_i].subresource);
     ck_assert_str_eq(vpa_buf_text(&path), paths[_i].path);
@@ -44,9 +43,8 @@ END_TEST
 
 START_TEST(queries_are_joined)
 {
-    vpa_auto_buf path = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
 
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_buf_puts(&path, "/x");
     vpa_kube_query(&path, "a&b", "c=d");
     ck_assert_str_eq(vpa_buf_text(&path), "/x?a%26b=c%3Dd");
@@ -60,11 +58,10 @@ END_TEST
 START_TEST(paths_are_bounded)
 {
     vpa_auto_free char *name = vpa_xcalloc(1, VPA_KUBE_PATH_MAX + 1);
-    vpa_auto_buf path = {0};
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
 
     for (size_t i = 0; i < VPA_KUBE_PATH_MAX; i++)
         name[i] = 'x';
-    vpa_buf_init(&path, VPA_KUBE_PATH_MAX);
     vpa_kube_path(&path, "v1", "n", "pods", name, NULL);
     ck_assert(vpa_buf_failed(&path));
 }

@@ -89,10 +89,9 @@ START_TEST(a_new_pod_is_not_patched_beyond_it)
     const struct vpa_pod_patch_options options = {.startup_boost = true};
     struct vpa_pod pod = the_pod(_i);
     struct vpa_object vpa = the_vpa(_i);
-    vpa_auto_buf out = {0};
+    vpa_auto_buf out = VPA_BUF(1 << 16);
     struct vpa_error err;
 
-    vpa_buf_init(&out, 1 << 16);
     vpa_buf_puts(&out, "before");
     check(_i, vpa_pod_patch(&arena, &pod, &vpa, NULL, &options, &out, &err), &err);
     if (rows[_i].refused)

@@ -258,13 +258,11 @@ static const struct vpa_json *patched(struct vpa_arena *arena, const struct patc
     struct vpa_namespace_limits limits = fixture_limits(arena, row->limits);
     const struct vpa_pod_patch_options options = {
         .startup_boost = row->gate, .max_cpu_boost = fixture_quantity(arena, row->cap)};
-    vpa_auto_buf patch = {0}, result = {0};
+    vpa_auto_buf patch = VPA_BUF(1 << 16), result = VPA_BUF(1 << 16);
     const struct vpa_json *ops, *after;
     struct vpa_error err;
     struct vpa_pod pod;
 
-    vpa_buf_init(&patch, 1 << 16);
-    vpa_buf_init(&result, 1 << 16);
     ck_assert_int_eq(vpa_pod_decode(arena, document, &pod, &err), 0);
     ck_assert_int_eq(vpa_pod_patch(arena, &pod, &vpa, &limits, &options, &patch, &err), 0);
     ck_assert_int_eq(vpa_json_parse(arena, patch.data, patch.len, &ops, &err), 0);
@@ -337,9 +335,8 @@ START_TEST(a_marker_that_does_not_fit_is_replaced)
 {
     const struct patch_row row = {.gate = true, .spec = BOOST(TRIPLE), .limits = ""};
     vpa_auto_arena arena = {0};
-    vpa_auto_buf marker = {0};
+    vpa_auto_buf marker = VPA_BUF(256);
 
-    vpa_buf_init(&marker, 256);
     vpa_json_escape(&marker, fixture_json(&arena, foreign_markers[_i]));
 
     const struct vpa_json *pod = fixture_parse(
@@ -366,9 +363,8 @@ START_TEST(a_long_marker_is_not_read)
         const char *want;
     } markers[] = {{4096, "300m"}, {4097, "900m"}};
     vpa_auto_arena arena = {0};
-    vpa_auto_buf marker = {0};
+    vpa_auto_buf marker = VPA_BUF(2 * 4096);
 
-    vpa_buf_init(&marker, 2 * 4096);
     vpa_json_escape(&marker, vpa_arena_printf(&arena, "%-*s", markers[_i].len,
                                               "{\"requests\":{\"cpu\":\"100m\"}}"));
 
@@ -432,13 +428,11 @@ START_TEST(tells_which_values_change)
                                  "'containers':[{'name':'app','resources':%s}]}}",
                                  changes[_i].resources));
     const struct vpa_namespace_limits limits = {0};
-    vpa_auto_buf words = {0}, out = {0};
+    vpa_auto_buf words = VPA_BUF(VPA_REASON_MAX), out = VPA_BUF(1 << 16);
     struct vpa_reason_phrases phrases = {.out = &words, .pod = &pod};
     const struct vpa_pod_patch_options options = {.changes = &phrases};
     struct vpa_error err;
 
-    vpa_buf_init(&words, VPA_REASON_MAX);
-    vpa_buf_init(&out, 1 << 16);
     ck_assert_int_eq(vpa_pod_patch(&arena, &pod, &vpa, &limits, &options, &out, &err), 0);
     ck_assert_str_eq(vpa_buf_text(&words), changes[_i].want);
 }

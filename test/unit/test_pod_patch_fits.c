@@ -230,16 +230,13 @@ static void check_plan(const struct vpa_json *sent, const struct vpa_json *patch
 static void check_one(uint64_t number)
 {
     struct vpa_pod_patch_options options = {.startup_boost = number % 2 == 0};
-    vpa_auto_buf pod_text = {0}, vpa_text = {0}, patch = {0}, result = {0};
+    vpa_auto_buf pod_text = VPA_BUF(TEXT_MAX), vpa_text = VPA_BUF(TEXT_MAX),
+                 patch = VPA_BUF(TEXT_MAX), result = VPA_BUF(TEXT_MAX);
     struct vpa_object vpa;
     struct vpa_pod pod;
     struct vpa_error err;
 
     state = number * UINT64_C(0x9e3779b97f4a7c15) + 1;
-    vpa_buf_init(&pod_text, TEXT_MAX);
-    vpa_buf_init(&vpa_text, TEXT_MAX);
-    vpa_buf_init(&patch, TEXT_MAX);
-    vpa_buf_init(&result, TEXT_MAX);
     put_pod(&pod_text);
     put_vpa(&vpa_text);
     const struct vpa_json *sent = parse(&pod_text);

@@ -368,12 +368,9 @@ static void put_many(struct vpa_buf *out, int n, const char *format)
 static const char *const last_asked[] = {HIGHER, LOWER};
 START_TEST(containers_do_not_multiply_requirements)
 {
-    vpa_auto_buf junk = {0}, one = {0}, text = {0}, containers = {0};
+    vpa_auto_buf junk = VPA_BUF(1 << 20), one = VPA_BUF(1 << 20), text = VPA_BUF(1 << 22),
+                 containers = VPA_BUF(1 << 20);
 
-    vpa_buf_init(&junk, 1 << 20);
-    vpa_buf_init(&one, 1 << 20);
-    vpa_buf_init(&text, 1 << 22);
-    vpa_buf_init(&containers, 1 << 20);
     put_many(&junk, 100, "'x#'");
     vpa_buf_printf(&one, "{'resources':[%s,'cpu'],'changeRequirement':'" HIGHER "'}",
                    vpa_buf_text(&junk));

@@ -33,9 +33,8 @@ static struct vpa_quantity parse(const char *text)
 
 static const char *canonical(const struct vpa_quantity *q)
 {
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(8192);
 
-    vpa_buf_init(&buf, 8192);
     vpa_quantity_canonical(q, &buf);
     return vpa_arena_strdup(&arena, vpa_buf_text(&buf));
 }

@@ -33,9 +33,8 @@ static void teardown(void)
 static const char *encode(const struct vpa_recommendation *rec)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 16);
 
-    vpa_buf_init(&text, 1 << 16);
     vpa_json_writer_init(&w, &text);
     vpa_recommendation_encode(&w, rec);
     return vpa_arena_strdup(&arena, vpa_buf_text(&text));
@@ -151,9 +150,8 @@ static const struct {
 
 START_TEST(bytes_for_people)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(64);
 
-    vpa_buf_init(&text, 64);
     vpa_render_humanized(humanized[_i].bytes, &text);
     ck_assert_str_eq(vpa_buf_text(&text), humanized[_i].text);
 }

@@ -166,9 +166,8 @@ START_TEST(the_question_says_all_of_the_caller)
                             .group_count = VPA_COUNT(groups),
                             .extras = extras,
                             .extra_count = VPA_COUNT(extras)};
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(4096);
 
-    vpa_buf_init(&text, 4096);
     access_encode(&caller, "ns", &text);
     ck_assert_str_eq(vpa_buf_text(&text),
                      REVIEW("\"user\":\"alice\",\"uid\":\"7\",\"groups\":[\"g\",\"h\"],\"extra\":{"

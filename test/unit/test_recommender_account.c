@@ -12,10 +12,9 @@ static const struct vpa_json *read_new(void)
 {
     vpa_auto_free char *since = vpa_xprintf("%lld", (long long)read_until);
     const struct vpa_ledger_query query = {.since = since};
-    vpa_auto_buf out = {0};
+    vpa_auto_buf out = VPA_BUF(2 * VPA_LEDGER_PAGE_MAX);
     struct vpa_error err;
 
-    vpa_buf_init(&out, 2 * VPA_LEDGER_PAGE_MAX);
     ck_assert_int_eq(vpa_ledger_read(ledger, &query, &out, &err), 0);
     const struct vpa_json *page = json(vpa_arena_strdup(&arena, vpa_buf_text(&out)));
 

@@ -47,10 +47,9 @@ static const struct vpa_json *checkpoint(const char *name)
 
 static const char *text_of(const struct vpa_json *node)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 20);
     struct vpa_json_writer w;
 
-    vpa_buf_init(&text, 1 << 20);
     vpa_json_writer_init(&w, &text);
     vpa_json_put_node(&w, node);
     return vpa_arena_strdup(&arena, vpa_buf_text(&text));
@@ -382,7 +381,7 @@ END_TEST
 
 START_TEST(a_state_can_be_read_or_not)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(VPA_KNOWLEDGE_TEXT_MAX);
     struct vpa_json_writer w;
 
     start("--algorithms=crane");
@@ -391,7 +390,6 @@ START_TEST(a_state_can_be_read_or_not)
         vpa_knowledge_new(algorithms_method(algorithms, "crane"), vpa_loop_now(loop));
     struct checkpoint_state state = {.version = "plumb-crane"};
 
-    vpa_buf_init(&text, VPA_KNOWLEDGE_TEXT_MAX);
     vpa_json_writer_init(&w, &text);
     vpa_knowledge_save(k, vpa_loop_now(loop), &w);
     state.text = vpa_buf_text(&text);

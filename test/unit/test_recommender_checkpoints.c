@@ -623,9 +623,8 @@ END_TEST
 /* The open peaks of all pods are longer than an annotation may be. */
 START_TEST(says_once_that_peaks_do_not_fit)
 {
-    vpa_auto_buf usage = {0};
+    vpa_auto_buf usage = VPA_BUF(1 << 20);
 
-    vpa_buf_init(&usage, 1 << 20);
     for (int i = 0; i < PEAKS; i++) {
         vpa_auto_free char *name = vpa_xprintf("web-%d", i);
         vpa_auto_free char *pod = vpa_xprintf(

@@ -135,9 +135,8 @@ static const struct {
 START_TEST(has_upstreams_default)
 {
     struct vpa_flags flags = recommender_flags(&config);
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1024);
 
-    vpa_buf_init(&text, 1024);
     for (size_t i = 0; i < flags.count; i++) {
         if (strcmp(flags.rows[i].name, defaults[_i].name) != 0)
             continue;

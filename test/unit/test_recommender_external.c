@@ -297,10 +297,9 @@ END_TEST
 /* What does not fit in a request is not asked for cut off: that would be usage of other pods. */
 START_TEST(a_selector_that_is_too_long_is_one_vpa)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 16);
 
     for (int i = 1; i <= 2; i++) { /* once the URL is too long, once the selector itself */
-        vpa_buf_init(&text, 1 << 16);
         vpa_buf_puts(&text, "app in (long");
         for (int k = 0; k < i * 400; k++)
             vpa_buf_printf(&text, ",a-value-of-a-selector-%d", k);

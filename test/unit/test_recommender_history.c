@@ -83,7 +83,7 @@ START_TEST(splits_addresses)
 {
     struct prom_plan plan;
     struct vpa_error err;
-    vpa_auto_buf url = {0};
+    vpa_auto_buf url = VPA_BUF(4096);
 
     options.address = addresses[_i].address;
     int result = prom_plan_init(&plan, &options, &err);
@@ -93,7 +93,6 @@ START_TEST(splits_addresses)
         return;
     }
     ck_assert_msg(result == 0, "%s: %s", addresses[_i].name, err.text);
-    vpa_buf_init(&url, 4096);
     prom_post_url(&plan, PROM_CPU, &url);
     ck_assert_str_eq(vpa_buf_text(&url), addresses[_i].url);
     ck_assert_pstr_eq(plan.authorization, addresses[_i].header);
@@ -154,12 +153,11 @@ START_TEST(asks_in_order_of_names)
 {
     struct prom_plan plan;
     struct vpa_error err;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(4096);
 
     options.address = "http://prom?dedup=true&a;b&query=mine&c=x+y&&d+e";
     options.ns = "team-a";
     ck_assert_int_eq(prom_plan_init(&plan, &options, &err), 0);
-    vpa_buf_init(&text, 4096);
     prom_arguments(&plan, PROM_MEMORY, vpa_time_from_unix(T0, 500000000), &text);
     ck_assert_str_eq(
         vpa_buf_text(&text),
@@ -184,11 +182,10 @@ START_TEST(asks_for_ranges)
                                      .step = 15 * VPA_SECOND};
     struct prom_plan plan;
     struct vpa_error err;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(4096);
 
     options.address = "http://prom/base?a=1";
     ck_assert_int_eq(prom_plan_init(&plan, &options, &err), 0);
-    vpa_buf_init(&text, 4096);
     prom_range_url(&plan, &range, &text);
     ck_assert_str_eq(vpa_buf_text(&text),
                      "http://prom/base/api/v1/query_range?a=1&end=1768435200&query="
@@ -200,9 +197,8 @@ END_TEST
 START_TEST(prints_metrics)
 {
     const struct vpa_label both[] = {{"__name__", "up"}, {"job", "a\"b"}};
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(256);
 
-    vpa_buf_init(&text, 256);
     prom_format_metric(&(struct vpa_labels){.items = both, .count = 2}, &text);
     ck_assert_str_eq(vpa_buf_text(&text), "up{job=\"a\\\"b\"}");
     vpa_buf_clear(&text);

@@ -407,9 +407,8 @@ END_TEST
 
 START_TEST(too_many_containers_are_refused)
 {
-    vpa_auto_buf body = {0};
+    vpa_auto_buf body = VPA_BUF(1 << 20);
 
-    vpa_buf_init(&body, 1 << 20);
     vpa_buf_puts(&body, "{\"apiVersion\":\"" QUERY_API_VERSION "\",\"kind\":\"" QUERY_KIND
                         "\",\"spec\":{\"pod\":{\"spec\":{\"containers\":[{}");
     for (int i = 0; i < VPA_JSON_LIST_MAX; i++)

@@ -39,9 +39,8 @@ static char review[4096];
 
 static void put_settings(const char *names)
 {
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(1 << 16);
 
-    vpa_buf_init(&buf, 1 << 16);
     vpa_buf_puts(&buf, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"namespace\":"
                        "\"kube-system\",\"name\":\"extension-apiserver-authentication\"},"
                        "\"data\":{\"requestheader-client-ca-file\":");

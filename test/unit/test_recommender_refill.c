@@ -44,7 +44,7 @@ static void reply_too_long(struct vpa_memory_reply *r)
 static void prometheus(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
     bool cpu = strstr(q->body, "irate") != NULL;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 20);
     int64_t now = vpa_time_unix_nanos(vpa_loop_now(loop)) / VPA_SECOND;
     int begin = cpu ? 0 : minutes - memory_minutes;
 
@@ -55,7 +55,6 @@ static void prometheus(void *ctx, const struct vpa_memory_request *q, struct vpa
     last_body = vpa_arena_strdup(&arena, q->body);
     last_authorization =
         vpa_arena_strdup(&arena, vpa_or_empty(vpa_memory_header(q, "Authorization")));
-    vpa_buf_init(&text, 1 << 20);
     vpa_buf_puts(&text, "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":[{"
                         "\"metric\":{\"pod\":\"web-0\"},\"values\":[");
     for (int i = begin; i < minutes; i++)

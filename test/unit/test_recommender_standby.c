@@ -703,9 +703,8 @@ END_TEST
 
 static void expect_ready(struct recommender *r, const char *reason)
 {
-    vpa_auto_buf why = {0};
+    vpa_auto_buf why = VPA_BUF(1024);
 
-    vpa_buf_init(&why, 1024);
     bool ready = recommender_is_ready(r, &why);
     ck_assert_str_eq(vpa_buf_text(&why), reason);
     ck_assert_int_eq(ready, !*reason);

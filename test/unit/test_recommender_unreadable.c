@@ -184,9 +184,8 @@ static struct vpa_slice in_arena(const struct vpa_buf *text)
 
 static struct vpa_slice nested_list(void)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 16);
 
-    vpa_buf_init(&text, 1 << 16);
     vpa_buf_printf(&text,
                    "{\"metadata\":{\"resourceVersion\":\"7\"},\"items\":[{\"metadata\":{\"name\":"
                    "\"web-app\",\"namespace\":\"shop\"},\"spec\":{\"vpaObjectName\":\"%s\","
@@ -305,9 +304,8 @@ static const struct {
 
 START_TEST(a_checkpoint_that_is_no_json_is_kept_as_a_text)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 16);
 
-    vpa_buf_init(&text, 1 << 16);
     vpa_buf_puts(&text, OF_NO_JSON);
     vpa_buf_append(&text, no_json[_i].status, no_json[_i].len);
     vpa_buf_puts(&text, "}," ANOTHER "]}"); /* a server that does not select by name */
@@ -324,9 +322,8 @@ END_TEST
 /* The copy goes with its VPA, whose name is all that can be read of what names it. */
 START_TEST(a_copy_names_its_vpa_whatever_else_is_said_there)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1 << 16);
 
-    vpa_buf_init(&text, 1 << 16);
     vpa_buf_puts(&text,
                  "{\"metadata\":{\"resourceVersion\":\"7\"},\"items\":[{\"metadata\":{\"name\":"
                  "\"web-app\",\"namespace\":\"shop\"},\"spec\":{\"vpaObjectName\":\"web\","
@@ -345,9 +342,8 @@ END_TEST
 
 static const char *heavy_checkpoint(int number)
 {
-    vpa_auto_buf weights = {0};
+    vpa_auto_buf weights = VPA_BUF(HEAVY_BYTES + 64);
 
-    vpa_buf_init(&weights, HEAVY_BYTES + 64);
     for (int i = 0; weights.len < HEAVY_BYTES; i++)
         vpa_buf_printf(&weights, "%s\"x%d\":1", i ? "," : "", i);
     return vpa_arena_printf(&arena,

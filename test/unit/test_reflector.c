@@ -610,10 +610,9 @@ START_TEST(unusable_objects_are_counted_from_zero)
                                             {.want = "watch", .status = 200, .stream = true}};
     static struct vpa_metric *const table[] = {&vpa_unusable_objects};
     struct vpa_metrics metrics = {.table = table, .count = 1};
-    vpa_auto_buf page = {0};
+    vpa_auto_buf page = VPA_BUF(1 << 16);
 
     vpa_metrics_release(&metrics);
-    vpa_buf_init(&page, 1 << 16);
     START(answers);
     vpa_metrics_write(&metrics, VPA_EXPOSITION_TEXT, NULL, 0, &page);
     ck_assert_ptr_nonnull(

@@ -177,9 +177,8 @@ END_TEST
 START_TEST(a_replacement_gets_annotations_of_its_own)
 {
     struct vpa_json_writer w;
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1024);
 
-    vpa_buf_init(&text, 1024);
     vpa_json_writer_init(&w, &text);
     vpa_json_open_object(&w);
     vpa_replacement_annotations(

@@ -218,9 +218,8 @@ END_TEST
 /* Where others have written annotations meanwhile. */
 START_TEST(a_mark_beside_annotations_of_others)
 {
-    vpa_auto_buf out = {0};
+    vpa_auto_buf out = VPA_BUF(VPA_RESIZE_PATCH_MAX);
 
-    vpa_buf_init(&out, VPA_RESIZE_PATCH_MAX);
     vpa_resize_patch_mark(objects_pod(&arena, POD("'uid':'u',", "'x':1")), &out);
     ck_assert_str_eq(vpa_buf_text(&out),
                      quoted("[{'op':'test','path':'/metadata/uid','value':'u'},{'op':'add','path':"

@@ -77,9 +77,8 @@ static const struct {
 
 START_TEST(quotes_as_go)
 {
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(1000);
 
-    vpa_buf_init(&buf, 1000);
     vpa_quote_go(&buf, quotes[_i].text);
     ck_assert_str_eq(vpa_buf_text(&buf), quotes[_i].quoted);
 }

@@ -58,9 +58,8 @@ END_TEST
 static bool shows(const char *vpa)
 {
     struct vpa_metrics all = {.table = updater_metrics, .count = updater_metric_count};
-    vpa_auto_buf page = {0};
+    vpa_auto_buf page = VPA_BUF(TEXT_MAX);
 
-    vpa_buf_init(&page, TEXT_MAX);
     vpa_metrics_write(&all, VPA_EXPOSITION_TEXT, NULL, 0, &page);
     return strstr(vpa_buf_text(&page), vpa) != NULL;
 }

@@ -360,11 +360,9 @@ END_TEST
 START_TEST(finds_many_by_name)
 {
     static const char order[] = "by name 9,8,7,6,5,4,3,2,1,0\n";
-    vpa_auto_buf containers = {0}, statuses = {0};
+    vpa_auto_buf containers = VPA_BUF(4096), statuses = VPA_BUF(4096);
 
     vpa_buf_init(&seen, 1 << 16);
-    vpa_buf_init(&containers, 4096);
-    vpa_buf_init(&statuses, 4096);
     for (int i = 9; i >= 0; i--) {
         vpa_buf_printf(&containers, "%s{'name':'c%d'}", i < 9 ? "," : "", i);
         vpa_buf_printf(&statuses, "%s{'name':'c%d','resources':{'requests':{'cpu':'1'}}}",

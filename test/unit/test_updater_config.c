@@ -68,9 +68,8 @@ static const struct {
 
 START_TEST(has_the_flag_with_its_default)
 {
-    vpa_auto_buf text = {0};
+    vpa_auto_buf text = VPA_BUF(1024);
 
-    vpa_buf_init(&text, 1024);
     vpa_flags_preset(flags());
     for (size_t i = 0; i < updater_flag_count; i++) {
         if (!vpa_str_eq(updater_flag_rows[i].name, presets[_i].name))

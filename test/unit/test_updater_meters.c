@@ -28,9 +28,8 @@ static void teardown(void)
  * end; heap. */
 static char *series_of(const char *family)
 {
-    vpa_auto_buf page = {0};
+    vpa_auto_buf page = VPA_BUF(1 << 16);
 
-    vpa_buf_init(&page, 1 << 16);
     vpa_metrics_write(&all, VPA_EXPOSITION_TEXT, &family, 1, &page);
     const char *text = vpa_buf_text(&page);
     while (*text == '#') /* HELP and TYPE */

@@ -135,9 +135,8 @@ static const struct {
 
 START_TEST(no_more_is_told_than_fits)
 {
-    vpa_auto_buf seen = {0};
+    vpa_auto_buf seen = VPA_BUF(4096);
 
-    vpa_buf_init(&seen, 4096);
     vpa_buf_puts(&seen, long_texts[_i].first);
     while (seen.len < 1000)
         vpa_buf_puts(&seen, long_texts[_i].letter);

@@ -61,11 +61,10 @@ static void show_as_wanted(int p)
 
 static const struct vpa_json *entries(struct vpa_arena *arena)
 {
-    vpa_auto_buf out = {0};
+    vpa_auto_buf out = VPA_BUF(2 * VPA_LEDGER_PAGE_MAX);
     const struct vpa_json *root;
     struct vpa_error err;
 
-    vpa_buf_init(&out, 2 * VPA_LEDGER_PAGE_MAX);
     ck_assert_int_eq(vpa_ledger_read(ledger, &(struct vpa_ledger_query){0}, &out, &err), 0);
     ck_assert_int_eq(vpa_json_parse(arena, out.data, out.len, &root, &err), 0);
     return vpa_json_find(root, "decisions");

@@ -163,10 +163,9 @@ static const char *const watched[] = {"/pods", "/verticalpodautoscalers", "/limi
 
 static bool ledger_says(struct vpa_ledger *ledger, const char *text)
 {
-    vpa_auto_buf page = {0};
+    vpa_auto_buf page = VPA_BUF(2 * VPA_LEDGER_PAGE_MAX);
     struct vpa_error err;
 
-    vpa_buf_init(&page, 2 * VPA_LEDGER_PAGE_MAX);
     ck_assert_int_eq(vpa_ledger_read(ledger, &(struct vpa_ledger_query){.ns = NULL}, &page, &err),
                      0);
     return strstr(vpa_buf_text(&page), text) != NULL;
@@ -208,10 +207,9 @@ START_TEST(ready_is_who_is_in_step)
     static const char *const caches[] = {"/pods", "/verticalpodautoscalers", "/limitranges",
                                          "/replicasets"};
     vpa_auto_free char *said = vpa_xprintf("the cache of %s was in step ", caches[_i] + 1);
-    vpa_auto_buf why = {0};
+    vpa_auto_buf why = VPA_BUF(1024);
 
     start(0);
-    vpa_buf_init(&why, 1024);
     ck_assert(updater_is_ready(server.updater, &why));
     ck_assert_str_eq(vpa_buf_text(&why), "");
     server.frozen = caches[_i];

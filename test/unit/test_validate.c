@@ -371,9 +371,8 @@ END_TEST
 /* "{...},{...}", count times; # becomes the place. */
 static const char *repeated(size_t count, const char *pattern)
 {
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(1 << 22);
 
-    vpa_buf_init(&buf, 1 << 22);
     for (size_t i = 0; i < count; i++) {
         if (i)
             vpa_buf_putc(&buf, ',');
@@ -441,9 +440,8 @@ START_TEST(counts_every_mistake)
 {
     const char *first = repeated(_i == 1 ? 1 : 130, mistakes[_i][0]);
     const char *second = mistakes[_i][1] ? repeated(130, mistakes[_i][1]) : "";
-    vpa_auto_buf policy = {0};
+    vpa_auto_buf policy = VPA_BUF(1 << 20);
 
-    vpa_buf_init(&policy, 1 << 20);
     for (const char *c = many_mistakes[_i], *text = first; *c; c++) {
         if (*c != '%') {
             vpa_buf_putc(&policy, *c);

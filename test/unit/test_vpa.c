@@ -292,15 +292,13 @@ START_TEST(copies_have_equal_targets_once)
         "\"target\":{\"cpu\":\"1\",\"memory\":\"1Gi\"},\"uncappedTarget\":%s}]}}}",
         uncapped[_i].uncapped));
     struct vpa_recommendation copy = vpa_recommendation_copy(&arena, &vpa.recommendation);
-    vpa_auto_buf before = {0}, after = {0};
+    vpa_auto_buf before = VPA_BUF(4096), after = VPA_BUF(4096);
     struct vpa_json_writer w;
 
     ck_assert((copy.containers[0].uncapped_target.items == copy.containers[0].target.items) ==
               uncapped[_i].one);
-    vpa_buf_init(&before, 4096);
     vpa_json_writer_init(&w, &before);
     vpa_recommendation_encode(&w, &vpa.recommendation);
-    vpa_buf_init(&after, 4096);
     vpa_json_writer_init(&w, &after);
     vpa_recommendation_encode(&w, &copy);
     ck_assert_str_eq(vpa_buf_text(&after), vpa_buf_text(&before));

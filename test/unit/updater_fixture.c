@@ -49,7 +49,7 @@ void settle(void)
 static char *conditions_of(int v)
 {
     vpa_auto_arena arena = {0};
-    vpa_auto_buf buf = {0};
+    vpa_auto_buf buf = VPA_BUF(TEXT_MAX);
     struct vpa_json_writer w;
     vpa_auto_free char *ns = ns_of(v), *name = vpa_xprintf("v%02d", v);
     const struct vpa_json *vpa = sim_cluster_find(server.sim, &arena, VPA_API, VPA_KIND, ns, name);
@@ -57,7 +57,6 @@ static char *conditions_of(int v)
 
     if (!conditions)
         return server.conditions ? vpa_xstrdup(server.conditions) : NULL;
-    vpa_buf_init(&buf, TEXT_MAX);
     vpa_json_writer_init(&w, &buf);
     vpa_json_put_node(&w, conditions);
     return vpa_xstrdup(vpa_buf_text(&buf));
@@ -212,10 +211,9 @@ static void show_limits(void)
 
     ck_assert_int_eq(vpa_json_parse(&arena, text, strlen(text), &items, NULL), 0);
     vpa_json_foreach (item, items) {
-        vpa_auto_buf buf = {0};
+        vpa_auto_buf buf = VPA_BUF(TEXT_MAX);
         struct vpa_json_writer w;
 
-        vpa_buf_init(&buf, TEXT_MAX);
         vpa_json_writer_init(&w, &buf);
         vpa_json_put_node(&w, item);
         show_object("v1", "LimitRange", vpa_buf_text(&buf));
