@@ -142,7 +142,8 @@ static void encode_weights(struct vpa_json_writer *w,
     qsort(sorted, count, sizeof(*sorted), compare_keys);
     vpa_json_member_object(w, "bucketWeights");
     for (size_t i = 0; i < count; i++) {
-        vpa_json_member_uint(w, sorted[i].key, sorted[i].weight);
+        vpa_json_key(w, sorted[i].key);
+        vpa_json_put_uint(w, sorted[i].weight);
     }
     vpa_json_close_object(w);
 }
