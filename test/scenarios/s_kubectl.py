@@ -85,6 +85,7 @@ def use_kubectl(make, built):
         "apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler",
         "metadata": {"name": "sides", "namespace": NAMESPACE},
         "spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+                 "recommenders": [{"name": "nobody"}],  # whose status would differ as well
                  "updatePolicy": {"updateMode": "Initial"}}})
     assert "serverside-applied" in kubectl("apply", "--server-side", "-f", "-", text=manifest)
     assert kubectl("diff", "-f", "-", "--server-side", text=manifest) == ""
