@@ -296,20 +296,54 @@ void vpa_json_put_node(struct vpa_json_writer *w, const struct vpa_json *node)
     }
 }
 
-#define MEMBER(OF, TYPE, WRITE)                                                                    \
-    void vpa_json_member_##OF(struct vpa_json_writer *w, const char *name, TYPE value)             \
-    {                                                                                              \
-        vpa_json_key(w, name);                                                                     \
-        WRITE(w, value);                                                                           \
-    }
-MEMBER(string, const char *, vpa_json_put_string)
-MEMBER(int, int64_t, vpa_json_put_int)
-MEMBER(bool, bool, vpa_json_put_bool)
-MEMBER(double, double, vpa_json_put_double)
-MEMBER(quantity, const struct vpa_quantity *, vpa_json_put_quantity)
-MEMBER(time, vpa_time, vpa_json_put_time)
-MEMBER(micro_time, vpa_time, vpa_json_put_micro_time)
-MEMBER(node, const struct vpa_json *, vpa_json_put_node)
+void vpa_json_member_string(struct vpa_json_writer *w, const char *name, const char *text)
+{
+    vpa_json_key(w, name);
+    vpa_json_put_string(w, text);
+}
+
+void vpa_json_member_int(struct vpa_json_writer *w, const char *name, int64_t n)
+{
+    vpa_json_key(w, name);
+    vpa_json_put_int(w, n);
+}
+
+void vpa_json_member_bool(struct vpa_json_writer *w, const char *name, bool b)
+{
+    vpa_json_key(w, name);
+    vpa_json_put_bool(w, b);
+}
+
+void vpa_json_member_double(struct vpa_json_writer *w, const char *name, double x)
+{
+    vpa_json_key(w, name);
+    vpa_json_put_double(w, x);
+}
+
+void vpa_json_member_quantity(struct vpa_json_writer *w, const char *name,
+                              const struct vpa_quantity *q)
+{
+    vpa_json_key(w, name);
+    vpa_json_put_quantity(w, q);
+}
+
+void vpa_json_member_time(struct vpa_json_writer *w, const char *name, vpa_time t)
+{
+    vpa_json_key(w, name);
+    vpa_json_put_time(w, t);
+}
+
+void vpa_json_member_micro_time(struct vpa_json_writer *w, const char *name, vpa_time t)
+{
+    vpa_json_key(w, name);
+    vpa_json_put_micro_time(w, t);
+}
+
+void vpa_json_member_node(struct vpa_json_writer *w, const char *name, const struct vpa_json *node)
+{
+    vpa_json_key(w, name);
+    vpa_json_put_node(w, node);
+}
 
 void vpa_json_member_raw(struct vpa_json_writer *w, const char *name, const char *json, size_t len)
 {
