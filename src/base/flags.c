@@ -106,20 +106,22 @@ static unsigned literal_base(const char **p)
     }
 }
 
-/* Digits of a Go integer literal without sign; "_" only between digits or behind the prefix. */
+/*
+ * Digits of a Go integer literal without sign; "_" only between digits or behind the prefix. Of
+ * several errors Go says the first, and that of a misplaced "_" last.
+ */
 static int read_literal(const char *p, uint64_t *out, struct vpa_error *err)
 {
     const char *start = p;
     unsigned base = literal_base(&p);
-    bool digit = p != start, overflow = false;
+    bool digit = p != start, misplaced = false;
     uint64_t n = 0;
 
     if (*p == '\0')
         return vpa_fail(err, VPA_INVALID, "parse error");
     for (; *p; p++) {
         if (*p == '_') {
-            if (!digit || p[1] == '\0' || p[1] == '_')
-                return vpa_fail(err, VPA_INVALID, "parse error");
+            misplaced |= !digit || p[1] == '\0' || p[1] == '_';
             digit = false;
             continue;
         }
@@ -130,10 +132,11 @@ static int read_literal(const char *p, uint64_t *out, struct vpa_error *err)
         if (value >= base)
             return vpa_fail(err, VPA_INVALID, "parse error");
         digit = true;
-        overflow |= __builtin_mul_overflow(n, base, &n) || __builtin_add_overflow(n, value, &n);
+        if (__builtin_mul_overflow(n, base, &n) || __builtin_add_overflow(n, value, &n))
+            return vpa_fail(err, VPA_LIMIT, "value out of range");
     }
-    if (overflow)
-        return vpa_fail(err, VPA_LIMIT, "value out of range");
+    if (misplaced)
+        return vpa_fail(err, VPA_INVALID, "parse error");
     *out = n;
     return 0;
 }

@@ -70,8 +70,9 @@ static int parse_truth(const char *text, unsigned char *out)
     return -1;
 }
 
-/* One item Name=bool. */
-static int parse_gate(struct vpa_gates *g, struct vpa_slice item, struct vpa_error *err)
+/* One item Name=bool. The first name that no gate has is left in *unknown: the list is read on. */
+static int parse_gate(struct vpa_gates *g, struct vpa_slice item, char **unknown,
+                      struct vpa_error *err)
 {
     const char *equals = memchr(item.ptr, '=', item.len);
     struct vpa_slice key = item, value = {0};
@@ -97,21 +98,25 @@ static int parse_gate(struct vpa_gates *g, struct vpa_slice item, struct vpa_err
             word, vpa_buf_text(&quoted));
     }
     unsigned char *gate = gate_named(g, name);
-    if (!gate)
-        return vpa_fail(err, VPA_INVALID, "unrecognized feature gate: %s", name);
-    *gate = said;
+    if (gate)
+        *gate = said;
+    else if (!*unknown)
+        *unknown = VPA_STEAL(name);
     return 0;
 }
 
 int vpa_gates_parse(struct vpa_gates *gates, const char *text, struct vpa_error *err)
 {
     struct vpa_gates changed = *gates;
+    vpa_auto_free char *unknown = NULL;
     const char *rest = text;
     struct vpa_slice item;
 
     while (vpa_str_split(&rest, ',', &item))
-        if (item.len && parse_gate(&changed, item, err) < 0)
+        if (item.len && parse_gate(&changed, item, &unknown, err) < 0)
             return -1;
+    if (unknown)
+        return vpa_fail(err, VPA_INVALID, "unrecognized feature gate: %s", unknown);
     decide(&changed, changed.preset);
     *gates = changed;
     return 0;

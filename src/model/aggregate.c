@@ -92,12 +92,17 @@ static void apply_controlled(struct vpa_settings *s, const struct vpa_container_
     }
 }
 
-/* A number whose thousandths do not fit in 64 bits counts as none, as upstream has it. */
 static double thousandths(const struct vpa_quantity *q)
+{
+    return (double)vpa_quantity_milli_value(q) / 1000.0;
+}
+
+/* A minimum whose thousandths do not fit in 64 bits counts as none, as upstream has it. */
+static double min_bump_up(const struct vpa_quantity *q)
 {
     int64_t millis = vpa_quantity_milli_value(q);
 
-    return millis == INT64_MAX || millis == INT64_MIN ? 0.0 : (double)millis / 1000.0;
+    return millis == INT64_MAX || millis == INT64_MIN ? 0.0 : thousandths(q);
 }
 
 /* Seconds win over the duration text; validation refuses both with different values (decision S6).
@@ -126,7 +131,7 @@ void vpa_settings_apply_policy(struct vpa_settings *s, const struct vpa_containe
     if (policy->oom_bump_up_ratio.present)
         s->oom_bump_up_ratio = thousandths(&policy->oom_bump_up_ratio.value);
     if (policy->oom_min_bump_up.present)
-        s->oom_min_bump_up = thousandths(&policy->oom_min_bump_up.value);
+        s->oom_min_bump_up = min_bump_up(&policy->oom_min_bump_up.value);
     s->memory_interval = policy_interval(policy, s->memory_interval);
     if (policy->memory_interval_count.present)
         s->memory_interval_count = policy->memory_interval_count.value;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "vpa/base/buf.h"
+#include "vpa/base/math.h"
 #include "vpa/base/str.h"
 #include "vpa/base/time.h"
 #include "vpa/json/json_writer.h"
@@ -383,13 +384,13 @@ static void check_ratio(const struct subject *s)
 {
     double ratio = (double)vpa_quantity_milli_value(&s->policy->oom_bump_up_ratio.value) / 1000.0;
     const char *field = below(s, "oomBumpUpRatio");
-    vpa_auto_buf text = VPA_BUF(64);
+    char text[VPA_DOUBLE_TEXT_MAX];
 
     if (!s->allowed->per_vpa_config) {
         forbidden(s->findings, field, GATE_PER_VPA);
     } else if (ratio < 1.0) {
-        vpa_json_format_double(&text, ratio);
-        invalid(s->findings, field, vpa_buf_text(&text), "must be greater than or equal to 1.0");
+        vpa_double_format_go(ratio, text);
+        invalid(s->findings, field, text, "must be greater than or equal to 1.0");
     }
 }
 

@@ -165,6 +165,13 @@ static const struct {
      "invalid argument \"9223372036854775808\" for \"--min-replicas\" flag: value out of range"},
     {{"--min-replicas=99999999999999999999"},
      "invalid argument \"99999999999999999999\" for \"--min-replicas\" flag: value out of range"},
+    {{"--min-replicas=99999999999999999999x"},
+     "invalid argument \"99999999999999999999x\" for \"--min-replicas\" flag: value out of range"},
+    {{"--min-replicas=1__99999999999999999999"},
+     "invalid argument \"1__99999999999999999999\" for \"--min-replicas\" flag: value out of "
+     "range"},
+    {{"--min-replicas=9999999999999999999_"},
+     "invalid argument \"9999999999999999999_\" for \"--min-replicas\" flag: parse error"},
     {{"--size=-1"}, "invalid argument \"-1\" for \"--size\" flag: parse error"},
     {{"--share=1e999"}, "invalid argument \"1e999\" for \"--share\" flag: value out of range"},
     {{"--share=a"}, "invalid argument \"a\" for \"--share\" flag: parse error"},
@@ -228,6 +235,13 @@ static const struct {
      "level"},
     {{"--feature-gates=InPlace"},
      "invalid argument \"InPlace\" for \"--feature-gates\" flag: missing bool value for InPlace"},
+    {{"--feature-gates=Foo=true,InPlace"},
+     "invalid argument \"Foo=true,InPlace\" for \"--feature-gates\" flag: missing bool value for "
+     "InPlace"},
+    {{"--feature-gates=InPlace=true,Foo=true"},
+     "invalid argument \"InPlace=true,Foo=true\" for \"--feature-gates\" flag: unrecognized "
+     "feature "
+     "gate: Foo"},
     {{"--feature-gates=InPlace=on"},
      "invalid argument \"InPlace=on\" for \"--feature-gates\" flag: invalid value of InPlace=on, "
      "err: strconv.ParseBool: parsing \"on\": invalid syntax"},

@@ -236,6 +236,12 @@ static const struct {
      ".oomMinBumpUp: Invalid value: -1: must be greater than or equal to 0\n" P0
      ".memoryAggregationIntervalSeconds: Invalid value: 0: must be greater than or equal to 1\n" P0
      ".memoryAggregationIntervalCount: Invalid value: 0: must be greater than or equal to 1"},
+    {"ratio of a million below zero", POLICY(",\"oomBumpUpRatio\":\"-1000000\""), NULL, true,
+     P0 ".oomBumpUpRatio: Invalid value: -1e+06: must be greater than or equal to 1.0"},
+    {"ratio with seven digits", POLICY(",\"oomBumpUpRatio\":\"-1234567\""), NULL, true,
+     P0 ".oomBumpUpRatio: Invalid value: -1.234567e+06: must be greater than or equal to 1.0"},
+    {"ratio with zeros at its end", POLICY(",\"oomBumpUpRatio\":\"-21000000\""), NULL, true,
+     P0 ".oomBumpUpRatio: Invalid value: -2.1e+07: must be greater than or equal to 1.0"},
     {"per VPA settings without the gate",
      POLICY(",\"oomBumpUpRatio\":\"1\",\"oomMinBumpUp\":\"0\""), POLICY(""), false,
      P0 ".oomBumpUpRatio: " OFF_PER_VPA "\n" P0 ".oomMinBumpUp: " OFF_PER_VPA},
