@@ -211,6 +211,7 @@ static void run_selected(struct pass *pass, struct selection *selection,
     size_t count;
     vpa_auto_free const struct vpa_pod **pods = updater_store_pods(env->store, &count);
 
+    pass->pod_changes = updater_store_pod_changes(env->store);
     lap(watch, "ListPods");
     count = keep_live(pods, count);
     updater_select_pods(pass, selection, pods, count);
