@@ -571,7 +571,7 @@ size_t vpa_proof_repaired(struct vpa_proof *proof)
     for (size_t i = 0; vpa_table_next(&proof->records, &i, NULL, &value);) {
         struct record *r = value;
 
-        if (!r->breaker.open || !lacks_values(r->breaker.verdict))
+        if (!lacks_values(r->breaker.verdict))
             continue;
         close_record(proof, r);
         closed++;
@@ -579,11 +579,15 @@ size_t vpa_proof_repaired(struct vpa_proof *proof)
     for (size_t i = 0; vpa_table_next(&proof->spaces, &i, NULL, &value);) {
         struct space *space = value;
 
-        closed += space->scope.breaker.open;
+        if (!lacks_values(space->scope.breaker.verdict))
+            continue;
         scope_helped(&space->scope);
+        closed++;
     }
-    closed += proof->cluster.breaker.open;
-    end_row(proof);
+    if (lacks_values(proof->cluster.breaker.verdict)) {
+        end_row(proof);
+        closed++;
+    }
     if (closed > 0)
         count_excuse(proof);
     return closed;
