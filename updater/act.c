@@ -541,6 +541,12 @@ static void note_restart(const struct action *a)
         vpa_update_memory_note_restart(env->memory, a->pod, updater_work_steady(a->work));
 }
 
+/* Not by a server that is not reached, has too much to do or is going down (U35). */
+static bool is_refused(const struct action *a)
+{
+    return a->status_code >= 400 && a->status_code <= 500 && a->status_code != 429;
+}
+
 static void resize_refused(struct action *a)
 {
     struct work *w = a->work;
@@ -565,7 +571,7 @@ static void resize_refused(struct action *a)
     } else {
         updater_meter_in_place_failed(&w->labels, "InPlaceUpdateError");
         if (w->mode == VPA_MODE_IN_PLACE_OR_RECREATE && !a->unanswered)
-            w->evict[a->candidate] = true;
+            w->evict[a->candidate] = is_refused(a);
     }
 }
 

@@ -441,19 +441,29 @@ END_TEST
     ",\"code\":403}"
 #define NO_NODE                                                                                    \
     FORBIDDEN(",\"details\":{\"causes\":[{\"reason\":\"NodeCapacity\",\"message\":\"no\"}]}")
+#define FAILURE(REASON, CODE)                                                                      \
+    "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"" REASON                             \
+    "\",\"message\":\"no\",\"code\":" #CODE "}",                                                   \
+        CODE
 
-/* A node that cannot hold it: not tried again with the same values, or evicted instead. */
+/* A node that cannot hold it: not tried again with the same values, or evicted instead. "Not now"
+ * is no refusal: it is tried again. */
 static const struct {
     const char *mode, *refusal;
+    int code;
     const char *reason;      /* of the failures that are counted */
     size_t resizes, evicted; /* of the first pass, of four pods */
     size_t again;            /* resizes of the second one */
     double skipped;          /* in it */
 } refusals[] = {
-    {"InPlace", NO_NODE, "InPlaceUpdateInfeasible", 4, 0, 0, 4},
-    {"InPlace", FORBIDDEN(""), "InPlaceUpdateError", 4, 0, 4, 0},
-    {"InPlaceOrRecreate", NO_NODE, "InPlaceUpdateError", 4, 4, 0, 0},
-    {"InPlaceOrRecreate", FORBIDDEN(""), "InPlaceUpdateError", 4, 4, 0, 0},
+    {"InPlace", NO_NODE, 403, "InPlaceUpdateInfeasible", 4, 0, 0, 4},
+    {"InPlace", FORBIDDEN(""), 403, "InPlaceUpdateError", 4, 0, 4, 0},
+    {"InPlaceOrRecreate", NO_NODE, 403, "InPlaceUpdateError", 4, 4, 0, 0},
+    {"InPlaceOrRecreate", FORBIDDEN(""), 403, "InPlaceUpdateError", 4, 4, 0, 0},
+    {"InPlaceOrRecreate", FAILURE("Invalid", 422), "InPlaceUpdateError", 4, 4, 0, 0},
+    {"InPlaceOrRecreate", FAILURE("InternalError", 500), "InPlaceUpdateError", 4, 4, 0, 0},
+    {"InPlaceOrRecreate", FAILURE("TooManyRequests", 429), "InPlaceUpdateError", 4, 0, 4, 0},
+    {"InPlaceOrRecreate", FAILURE("ServiceUnavailable", 503), "InPlaceUpdateError", 4, 0, 4, 0},
 };
 
 static size_t calls_to(const char *end)
@@ -472,6 +482,7 @@ START_TEST(a_refused_resize_is_followed_by)
     server.mode = refusals[_i].mode;
     server.pods_per_vpa = 4;
     server.resize_refusal = refusals[_i].refusal;
+    server.refusal_code = refusals[_i].code;
     server.config.eviction_tolerance = 1;
     server.stuck = true;
     start(0);
