@@ -371,12 +371,12 @@ static bool still_wanted(struct work *w, size_t pod, size_t candidate)
                VPA_DECIDE_APPROVED;
 }
 
-/* Attempts that must fail take their token too, as upstream's do. */
+/* Attempts that must fail take their token too, as upstream's do; not where a rule forbids one. */
 static bool take_token(struct work *w, size_t pod, size_t candidate, struct resize *r)
 {
     enum pass_token token;
 
-    if (!r->resources || r->result == ACT_BUDGET)
+    if (!r->resources || r->result == ACT_BUDGET || r->result == ACT_NO_GROUP)
         return true;
     token = updater_pass_take_token(w->pass, &w->pass->env->in_place_rate);
     if (token == PASS_TOKEN_TAKEN_LATE) {
@@ -386,6 +386,7 @@ static bool take_token(struct work *w, size_t pod, size_t candidate, struct resi
         else
             r->result = ACT_STALE;
     }
+    w->served |= token != PASS_TOKEN_REFUSED;
     return token != PASS_TOKEN_REFUSED;
 }
 
