@@ -371,12 +371,12 @@ static bool still_wanted(struct work *w, size_t pod, size_t candidate)
                VPA_DECIDE_APPROVED;
 }
 
-/* Attempts that must fail take their token too, as upstream's do. */
+/* Attempts that must fail take their token too, as upstream's do; not where a rule forbids one. */
 static bool take_token(struct work *w, size_t pod, size_t candidate, struct resize *r)
 {
     enum pass_token token;
 
-    if (!r->resources || r->result == ACT_BUDGET)
+    if (!r->resources || r->result == ACT_BUDGET || r->result == ACT_NO_GROUP)
         return true;
     token = updater_pass_take_token(w->pass, &w->pass->env->in_place_rate);
     if (token == PASS_TOKEN_TAKEN_LATE) {
@@ -386,6 +386,7 @@ static bool take_token(struct work *w, size_t pod, size_t candidate, struct resi
         else
             r->result = ACT_STALE;
     }
+    w->served |= token != PASS_TOKEN_REFUSED;
     return token != PASS_TOKEN_REFUSED;
 }
 
@@ -541,6 +542,12 @@ static void note_restart(const struct action *a)
         vpa_update_memory_note_restart(env->memory, a->pod, updater_work_steady(a->work));
 }
 
+/* Not by a server that is not reached, has too much to do or is going down (U35). */
+static bool is_refused(const struct action *a)
+{
+    return a->status_code >= 400 && a->status_code <= 500 && a->status_code != 429;
+}
+
 static void resize_refused(struct action *a)
 {
     struct work *w = a->work;
@@ -565,7 +572,7 @@ static void resize_refused(struct action *a)
     } else {
         updater_meter_in_place_failed(&w->labels, "InPlaceUpdateError");
         if (w->mode == VPA_MODE_IN_PLACE_OR_RECREATE && !a->unanswered)
-            w->evict[a->candidate] = true;
+            w->evict[a->candidate] = is_refused(a);
     }
 }
 

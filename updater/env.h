@@ -47,6 +47,7 @@ struct pass_env {
     struct prove *prove;            /* what actions did; NULL: nobody looks */
     struct vpa_table refused;       /* VPAs whose conditions were refused (condition.h) */
     size_t few_from, paused_from;   /* VPAs with which their conditions begin (condition.h) */
+    size_t works_from;              /* the work with which the next pass begins (run.c) */
     bool told_of_dry_run;           /* the log says that it cannot be done */
     struct vpa_table recovered;     /* UIDs of VPAs of which the memory has what an earlier process
                                      * may have left under way (recover.h) */

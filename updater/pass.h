@@ -41,6 +41,7 @@ struct pass {
     struct vpa_table limits;                     /* namespace -> struct vpa_namespace_limits */
     const struct vpa_limit_range **limit_ranges; /* ordered by namespace */
     size_t limit_range_count;
+    uint64_t pod_changes; /* of pods, when its list of them was made */
     size_t in_flight;
     struct flight *under_way; /* sent, not answered */
     struct flight *finished;  /* answered, not yet dealt with; oldest first */

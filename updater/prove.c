@@ -665,6 +665,7 @@ bool updater_prove_dry_run(struct work *w, size_t pod, bool *pumped)
     verdict = updater_dry_run(w, pod, &seen);
     if (!vpa_verdict_failed(verdict))
         return true;
+    id.dry_run = true;
     (void)vpa_proof_judge(env->prove->proof, &id, verdict, vpa_buf_text(&seen),
                           updater_work_now(w));
     note_basis(env->prove, w->vpa, id.vpa, w->pods, w->pod_count);

@@ -8,6 +8,11 @@
  * waits for them, since a failure gives budget back: the order of requests within a VPA is
  * therefore the same as with one request at a time, and a pass with room for one request is a
  * strictly sequential one.
+ *
+ * A limiter that gives up ends the pass. The next one begins behind the VPA that was cut off, or
+ * with it when it got nothing, so that one whose requests fail for ever starves no other (U40).
+ * Where nobody got anything the next one begins as this one did: tokens that come in every other
+ * pass would else be for every other VPA.
  */
 #include "run.h"
 
@@ -30,6 +35,7 @@ struct works {
     struct pass *pass;
     struct work *items;
     size_t count;
+    size_t first; /* the one that begins */
     size_t begun;
     struct work **live; /* begun and not done, in their order */
     size_t live_count;
@@ -38,9 +44,9 @@ struct works {
 
 static void make_works(struct works *works, struct pass *pass, const struct selection *selection)
 {
-    const struct pass_env *env = pass->env;
+    struct pass_env *env = pass->env;
 
-    *works = (struct works){.pass = pass};
+    *works = (struct works){.pass = pass, .first = env->works_from};
     works->items = vpa_xcalloc(selection->count, sizeof(*works->items));
     works->live = vpa_xcalloc(selection->count, sizeof(*works->live));
     for (size_t i = 0; i < selection->count; i++) {
@@ -53,6 +59,7 @@ static void make_works(struct works *works, struct pass *pass, const struct sele
         updater_work_init(&works->items[works->count++], pass, s->vpa, s->pods, s->held,
                           s->pod_count);
     }
+    env->works_from = 0;
 }
 
 static void works_release(struct works *works)
@@ -61,6 +68,15 @@ static void works_release(struct works *works)
         updater_work_clear(&works->items[i]);
     free(works->items);
     free(works->live);
+}
+
+static size_t next_first(const struct works *works, const struct work *cut_off)
+{
+    for (size_t i = 0; i < works->count; i++) {
+        if (works->items[i].served)
+            return (size_t)(cut_off - works->items) + cut_off->served;
+    }
+    return works->first;
 }
 
 /* Each work that has begun gets on as far as it can. */
@@ -72,6 +88,8 @@ static void step_live(struct works *works)
         struct work *w = works->live[i];
 
         works->aborted = updater_work_step(w) == WORK_STEP_ABORT;
+        if (works->aborted)
+            works->pass->env->works_from = next_first(works, w);
         if (w->phase != WORK_DONE)
             works->live[kept++] = w;
     }
@@ -85,7 +103,8 @@ static bool schedule(struct works *works)
         step_live(works);
         if (works->aborted || works->begun == works->count || !updater_pass_has_room(works->pass))
             return works->aborted || (works->begun == works->count && works->live_count == 0);
-        works->live[works->live_count++] = &works->items[works->begun++];
+        works->live[works->live_count++] =
+            &works->items[(works->first + works->begun++) % works->count];
     }
 }
 
@@ -211,6 +230,7 @@ static void run_selected(struct pass *pass, struct selection *selection,
     size_t count;
     vpa_auto_free const struct vpa_pod **pods = updater_store_pods(env->store, &count);
 
+    pass->pod_changes = updater_store_pod_changes(env->store);
     lap(watch, "ListPods");
     count = keep_live(pods, count);
     updater_select_pods(pass, selection, pods, count);

@@ -256,6 +256,7 @@ static enum work_step evict_candidate(struct work *w, size_t k)
         updater_rest_note_turn(w, i, VPA_REST_RATE);
         return WORK_STEP_ABORT;
     }
+    w->served = true;
     if (token == PASS_TOKEN_TAKEN || still_evictable(w, i))
         updater_act_evict(w, i);
     return WORK_STEP_FINISHED;

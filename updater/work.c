@@ -135,8 +135,8 @@ void updater_work_begin(struct work *w)
     updater_meter_touch(&w->labels);
     w->gone = vpa_xcalloc(w->pod_count, sizeof(*w->gone));
     w->left = vpa_xcalloc(w->pod_count, sizeof(*w->left));
-    w->looked = updater_store_pod_changes(env->store);
-    w->looked_at = vpa_loop_monotonic(env->loop);
+    w->looked = w->pass->pod_changes;
+    w->looked_at = vpa_loop_monotonic(env->loop) - LOOK_PAUSE; /* the first look comes at once */
     options.unknown = unknown_pods;
     w->budget = vpa_disruption_new(w->vpa, w->pods, w->pod_count, owner_replicas, w, &options);
 }

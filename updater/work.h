@@ -52,6 +52,7 @@ struct work {
     bool *evict;                       /* beside list: to be evicted in the last phase */
     size_t list_count;
     size_t in_flight;
+    bool served;                                 /* a limiter has given it a token in this pass */
     bool evictable, evicted, updatable, updated; /* what happened, for the gauges */
     enum act_result last;                        /* of the action that was dealt with last */
     size_t rests[VPA_REST_COUNT]; /* pods that are left alone in this pass, by rule */

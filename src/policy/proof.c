@@ -48,6 +48,7 @@ struct record {
     struct space *space;
     struct vpa_breaker breaker;
     struct question question;
+    bool dry_run;     /* what failed last */
     unsigned excuses; /* since its last good proof */
     vpa_time excused;
     struct vpa_table groups;
@@ -327,13 +328,15 @@ static void close_record(struct vpa_proof *proof, struct record *r)
     breaker_close(&r->breaker);
 }
 
-/* Of an eviction. */
+/* Of an eviction that was carried out. */
 static void count_failure(struct vpa_proof *proof, struct record *r, struct trials trials,
                           vpa_time now)
 {
     const struct vpa_breaker *b = &r->breaker;
     struct space *space = r->space;
 
+    if (r->dry_run)
+        return;
     scope_failed(&space->scope, &r->row, trials.space, b->verdict, r->vpa, now);
     if (!is_in_row(proof, space))
         helpers_failed(&proof->helpers, &space->helper);
@@ -508,6 +511,7 @@ enum vpa_breaker_change vpa_proof_judge(struct vpa_proof *proof, const struct vp
         return VPA_BREAKER_SAME;
     if (questionable && excuse(proof, r, id->start, now))
         return VPA_BREAKER_EXCUSED;
+    r->dry_run = id->dry_run;
     if (questionable && id->start == proof->start && !vpa_time_is_unset(proof->start))
         ask_question(proof, r, id->start, trials);
     else
@@ -571,7 +575,7 @@ size_t vpa_proof_repaired(struct vpa_proof *proof)
     for (size_t i = 0; vpa_table_next(&proof->records, &i, NULL, &value);) {
         struct record *r = value;
 
-        if (!r->breaker.open || !lacks_values(r->breaker.verdict))
+        if (!lacks_values(r->breaker.verdict))
             continue;
         close_record(proof, r);
         closed++;
@@ -579,11 +583,15 @@ size_t vpa_proof_repaired(struct vpa_proof *proof)
     for (size_t i = 0; vpa_table_next(&proof->spaces, &i, NULL, &value);) {
         struct space *space = value;
 
-        closed += space->scope.breaker.open;
+        if (!lacks_values(space->scope.breaker.verdict))
+            continue;
         scope_helped(&space->scope);
+        closed++;
     }
-    closed += proof->cluster.breaker.open;
-    end_row(proof);
+    if (lacks_values(proof->cluster.breaker.verdict)) {
+        end_row(proof);
+        closed++;
+    }
     if (closed > 0)
         count_excuse(proof);
     return closed;

@@ -702,16 +702,37 @@ START_TEST(a_repair_that_had_nothing_to_close_costs_nothing)
 }
 END_TEST
 
-START_TEST(a_repair_closes_the_clusters_breaker_whatever_opened_it)
+START_TEST(a_repair_closes_no_pause_that_is_not_the_webhooks)
 {
+    const struct vpa_breaker *newest;
+
     failed("a/v", VPA_VERDICT_CRASHING);
-    failed("b/v", VPA_VERDICT_NOT_READY);
-    failed("c/v", VPA_VERDICT_CRASHING);
-    ck_assert_ptr_nonnull(vpa_proof_cluster(proof));
+    failed("a/w", VPA_VERDICT_CRASHING);
+    failed("a/x", VPA_VERDICT_UNSCHEDULABLE);
+    failed("b/v", VPA_VERDICT_NOT_PATCHED);
     ck_assert_uint_eq(vpa_proof_repaired(proof), 1);
-    ck_assert_ptr_null(vpa_proof_cluster(proof));
-    ck_assert_uint_eq(vpa_proof_open_count(proof), 3);
-    ck_assert_int_eq(ask("z/v", "g", start), VPA_PERMIT_FIRST);
+    ck_assert_uint_eq(vpa_proof_namespaces(proof, &newest), 1);
+    ck_assert_int_eq(ask("a/z", "g", start), VPA_PERMIT_NAMESPACE_PAUSED);
+    failed("c/v", VPA_VERDICT_NOT_READY);
+    ck_assert_ptr_nonnull(vpa_proof_cluster(proof));
+    ck_assert_uint_eq(vpa_proof_repaired(proof), 0);
+    ck_assert_ptr_nonnull(vpa_proof_cluster(proof));
+    ck_assert_uint_eq(vpa_proof_open_count(proof), 4);
+    ck_assert_int_eq(ask("z/v", "g", start), VPA_PERMIT_CLUSTER_PAUSED);
+}
+END_TEST
+
+START_TEST(a_repair_closes_the_pause_of_a_namespace_that_lacked_values)
+{
+    const struct vpa_breaker *newest;
+
+    failed("a/v", VPA_VERDICT_NOT_PATCHED);
+    failed("a/w", VPA_VERDICT_NOT_PATCHED);
+    failed("a/x", VPA_VERDICT_PATCHED_BACK);
+    ck_assert_uint_eq(vpa_proof_namespaces(proof, &newest), 1);
+    ck_assert_uint_eq(vpa_proof_repaired(proof), 4);
+    ck_assert_uint_eq(vpa_proof_namespaces(proof, &newest), 0);
+    ck_assert_int_eq(ask("a/z", "g", start), VPA_PERMIT_FIRST);
 }
 END_TEST
 
@@ -775,7 +796,8 @@ int main(void)
     tcase_add_test(tc, repairs_without_a_lease_are_few_too);
     tcase_add_test(tc, repairs_under_one_start_count_once);
     tcase_add_test(tc, a_repair_that_had_nothing_to_close_costs_nothing);
-    tcase_add_test(tc, a_repair_closes_the_clusters_breaker_whatever_opened_it);
+    tcase_add_test(tc, a_repair_closes_no_pause_that_is_not_the_webhooks);
+    tcase_add_test(tc, a_repair_closes_the_pause_of_a_namespace_that_lacked_values);
     tcase_add_test(tc, a_repair_closes_what_lacked_values_and_ends_the_row);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

@@ -508,9 +508,12 @@ START_TEST(a_pass_that_was_cut_short_is_no_restart)
     show_pod_with(0, 0, "2",
                   ",{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":"
                   "\"Infeasible\"}" GIVEN("5"));
+    vpa_loop_pump(server.loop, 1000 * VPA_SECOND);
+    updater_pass(server.updater); /* the one that was cut off begins */
     updater_pass(server.updater);
-    ck_assert_uint_eq(server.call_count, 2);
-    ck_assert_str_eq(server.calls[1], "p00-00/eviction");
+    ck_assert_uint_eq(server.call_count, 3);
+    ck_assert_str_eq(server.calls[1], "p01-00/resize");
+    ck_assert_str_eq(server.calls[2], "p00-00/eviction");
 }
 END_TEST
 

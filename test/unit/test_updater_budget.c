@@ -311,6 +311,35 @@ static void lose_three(void *ctx)
     remove_pods(7, 10);
 }
 
+/* Between the list of pods and the beginning of the second VPA's work, while the first is at it. */
+static void lose_three_of_second(void *ctx, const struct vpa_object *vpa,
+                                 const struct vpa_pod *const *pods, size_t count)
+{
+    (void)ctx;
+    (void)pods;
+    (void)count;
+    if (!vpa_str_eq(vpa->meta.name, "v00"))
+        return;
+    hide_object("v1", "Pod", "n", "p01-07");
+    hide_object("v1", "Pod", "n", "p01-08");
+    hide_object("v1", "Pod", "n", "p01-09");
+    settle();
+}
+
+START_TEST(pods_that_went_before_the_turn_of_their_vpa_are_missing)
+{
+    size_t calls = 0;
+
+    server.vpas = 2;
+    start(0);
+    updater_env(server.updater)->on_controlled = lose_three_of_second;
+    updater_pass(server.updater);
+    for (size_t i = 0; i < server.call_count; i++)
+        calls += vpa_str_starts_with(server.calls[i], "p01-");
+    ck_assert_uint_eq(calls, 2);
+}
+END_TEST
+
 static void replace_third(void *ctx)
 {
     (void)ctx;
@@ -741,6 +770,7 @@ int main(void)
     tcase_add_loop_test(tc, restarted_pods_that_stay_ready_count_when_the_cache_is_new, 0, 2);
     tcase_add_test(tc, a_restarted_pod_that_does_not_come_back_may_be_evicted);
     tcase_add_test(tc, pods_that_went_meanwhile_are_missing);
+    tcase_add_test(tc, pods_that_went_before_the_turn_of_their_vpa_are_missing);
     tcase_add_test(tc, pods_replaced_meanwhile_are_left_alone);
     tcase_add_loop_test(tc, pods_replaced_meanwhile_take_no_token, 0, 2);
     tcase_add_loop_test(tc, what_waits_to_be_sent_is_for_the_same_pod, 0, 2);

@@ -383,6 +383,71 @@ START_TEST(a_pod_that_is_not_found_is_no_old_server)
 }
 END_TEST
 
+/* ---- the limit ---- */
+
+static size_t calls_of_vpa(int vpa)
+{
+    vpa_auto_free char *prefix = vpa_xprintf("p%02d-", vpa);
+    size_t count = 0;
+
+    for (size_t i = 0; i < server.call_count; i++)
+        count += vpa_str_starts_with(server.calls[i], prefix);
+    return count;
+}
+
+/* Passes a minute apart; a pass may wait for tokens as long. */
+static void limited_passes(int count)
+{
+    for (int pass = 0; pass < count; pass++) {
+        int64_t begun = vpa_loop_monotonic(server.loop);
+
+        updater_pass(server.updater);
+        int64_t rest = begun + VPA_MINUTE - vpa_loop_monotonic(server.loop);
+        if (rest > 0)
+            vpa_loop_pump(server.loop, rest);
+    }
+}
+
+/* Tokens a second: six in a pass, one in every second pass. */
+static const double limits[] = {0.1, 1.0 / 119};
+
+/* The first VPA's evictions are refused in every pass, and take all tokens of it. */
+START_TEST(a_vpa_that_the_limit_cut_off_lets_the_next_one_begin)
+{
+    server.vpas = 4;
+    server.config.eviction_rate_limit = limits[_i];
+    server.config.eviction_rate_burst = 1;
+    server.refusal_code = 429;
+    server.eviction_refusal = "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":"
+                              "\"TooManyRequests\",\"message\":\"no\",\"code\":429}";
+    start(0);
+    limited_passes(1);
+    ck_assert(vpa_str_starts_with(server.calls[0], "p00-"));
+    limited_passes(19);
+    for (int vpa = 0; vpa < server.vpas; vpa++)
+        ck_assert_uint_ge(calls_of_vpa(vpa), 2);
+}
+END_TEST
+
+/* Of the first VPA no pod may be resized: its group is too small. */
+START_TEST(what_is_not_sent_for_want_of_replicas_takes_no_token)
+{
+    server.vpas = 2;
+    server.mode = "InPlace";
+    server.config.eviction_rate_limit = limits[0];
+    server.config.eviction_rate_burst = 1;
+    server.policy = ",\"minReplicas\":99";
+    start(0);
+    server.policy = "";
+    vpa_auto_free char *second = vpa_text(1);
+    show_object(VPA_API, VPA_KIND, second);
+    settle();
+    limited_passes(1);
+    ck_assert_uint_eq(calls_of_vpa(0), 0);
+    ck_assert_uint_ge(calls_of_vpa(1), 6);
+}
+END_TEST
+
 /* ---- preconditions (U23) ---- */
 
 START_TEST(evictions_name_the_pod_that_was_decided_on)
@@ -441,19 +506,29 @@ END_TEST
     ",\"code\":403}"
 #define NO_NODE                                                                                    \
     FORBIDDEN(",\"details\":{\"causes\":[{\"reason\":\"NodeCapacity\",\"message\":\"no\"}]}")
+#define FAILURE(REASON, CODE)                                                                      \
+    "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"" REASON                             \
+    "\",\"message\":\"no\",\"code\":" #CODE "}",                                                   \
+        CODE
 
-/* A node that cannot hold it: not tried again with the same values, or evicted instead. */
+/* A node that cannot hold it: not tried again with the same values, or evicted instead. "Not now"
+ * is no refusal: it is tried again. */
 static const struct {
     const char *mode, *refusal;
+    int code;
     const char *reason;      /* of the failures that are counted */
     size_t resizes, evicted; /* of the first pass, of four pods */
     size_t again;            /* resizes of the second one */
     double skipped;          /* in it */
 } refusals[] = {
-    {"InPlace", NO_NODE, "InPlaceUpdateInfeasible", 4, 0, 0, 4},
-    {"InPlace", FORBIDDEN(""), "InPlaceUpdateError", 4, 0, 4, 0},
-    {"InPlaceOrRecreate", NO_NODE, "InPlaceUpdateError", 4, 4, 0, 0},
-    {"InPlaceOrRecreate", FORBIDDEN(""), "InPlaceUpdateError", 4, 4, 0, 0},
+    {"InPlace", NO_NODE, 403, "InPlaceUpdateInfeasible", 4, 0, 0, 4},
+    {"InPlace", FORBIDDEN(""), 403, "InPlaceUpdateError", 4, 0, 4, 0},
+    {"InPlaceOrRecreate", NO_NODE, 403, "InPlaceUpdateError", 4, 4, 0, 0},
+    {"InPlaceOrRecreate", FORBIDDEN(""), 403, "InPlaceUpdateError", 4, 4, 0, 0},
+    {"InPlaceOrRecreate", FAILURE("Invalid", 422), "InPlaceUpdateError", 4, 4, 0, 0},
+    {"InPlaceOrRecreate", FAILURE("InternalError", 500), "InPlaceUpdateError", 4, 4, 0, 0},
+    {"InPlaceOrRecreate", FAILURE("TooManyRequests", 429), "InPlaceUpdateError", 4, 0, 4, 0},
+    {"InPlaceOrRecreate", FAILURE("ServiceUnavailable", 503), "InPlaceUpdateError", 4, 0, 4, 0},
 };
 
 static size_t calls_to(const char *end)
@@ -472,6 +547,7 @@ START_TEST(a_refused_resize_is_followed_by)
     server.mode = refusals[_i].mode;
     server.pods_per_vpa = 4;
     server.resize_refusal = refusals[_i].refusal;
+    server.refusal_code = refusals[_i].code;
     server.config.eviction_tolerance = 1;
     server.stuck = true;
     start(0);
@@ -647,6 +723,9 @@ int main(void)
     tcase_add_test(tc, an_old_server_is_asked_again_after_a_while);
     tcase_add_test(tc, an_old_server_is_believed_for_ten_minutes);
     tcase_add_test(tc, a_pod_that_is_not_found_is_no_old_server);
+    tcase_add_loop_test(tc, a_vpa_that_the_limit_cut_off_lets_the_next_one_begin, 0,
+                        (int)VPA_COUNT(limits));
+    tcase_add_test(tc, what_is_not_sent_for_want_of_replicas_takes_no_token);
     tcase_add_test(tc, evictions_name_the_pod_that_was_decided_on);
     tcase_add_test(tc, resizes_test_what_was_decided_on);
     tcase_add_loop_test(tc, what_does_not_fit_any_more_is_dropped, 0, VPA_COUNT(stale_modes));

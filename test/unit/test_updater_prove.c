@@ -765,6 +765,44 @@ START_TEST(a_replacement_is_tried_before_the_first_eviction)
 }
 END_TEST
 
+/* A quota that just fits what runs refuses one pod more, and would take the one that is evicted
+ * for: what nothing was evicted for says nothing of others. */
+START_TEST(dry_runs_pause_neither_namespaces_nor_the_cluster)
+{
+    server.config.prove_evictions = "dry-run";
+    server.vpas = 4;
+    server.spread = _i == 0;
+    server.dry_refusal = "exceeded quota";
+    learn();
+    pass_for(2);
+    ck_assert_uint_eq(server.call_count, 0);
+    ck_assert_uint_eq(server.dry_runs, 4);
+    ck_assert_double_eq(paused("vpa"), 4);
+    ck_assert_double_eq(paused("namespace"), 0);
+    ck_assert_double_eq(paused("cluster"), 0);
+}
+END_TEST
+
+/* Nor when the webhook was not called, whose Lease does not say that it was away. */
+START_TEST(dry_runs_without_values_pause_neither_namespaces_nor_the_cluster)
+{
+    server.config.prove_evictions = "dry-run";
+    server.config.use_admission_status = true;
+    server.acquired = ACQUIRED("11:00:00");
+    server.vpas = 4;
+    server.spread = true;
+    learn();
+    for (int minute = 0; minute < 6; minute++) {
+        vpa_auto_free char *renewed = vpa_xprintf("2026-03-01T12:%02d:00.000000Z", minute);
+
+        pass_with_lease(renewed);
+    }
+    ck_assert_uint_eq(server.call_count, 0);
+    ck_assert_uint_eq(server.dry_runs, 4);
+    ck_assert_double_eq(paused("cluster"), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("updater_prove");
@@ -813,6 +851,8 @@ int main(void)
     tcase_add_loop_test(tc, several_vpas_stop_what_they_are_in, 0, 2);
     tcase_add_loop_test(tc, a_replacement_is_tried_before_the_first_eviction, 0,
                         VPA_COUNT(dry_runs));
+    tcase_add_loop_test(tc, dry_runs_pause_neither_namespaces_nor_the_cluster, 0, 2);
+    tcase_add_test(tc, dry_runs_without_values_pause_neither_namespaces_nor_the_cluster);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

@@ -334,11 +334,12 @@ static int answer_get(const struct vpa_memory_request *q, struct vpa_memory_repl
     return vpa_str_ends_with(q->path, "/scale") ? answer_scale(reply) : 0;
 }
 
-static int refuse_change(struct vpa_memory_reply *reply)
+/* An eviction for now, a resize for good. */
+static int refuse_change(struct vpa_memory_reply *reply, bool resize)
 {
     if (server.retry_after)
         vpa_memory_reply_retry_after(reply, server.retry_after);
-    return status_answer(reply, 429, NULL, "disruption budget");
+    return status_answer(reply, resize ? 403 : 429, NULL, "disruption budget");
 }
 
 /* The last call is the first one of its kind. */
@@ -380,7 +381,7 @@ static int answer_change(const struct vpa_memory_request *q, struct vpa_memory_r
     if (server.stale)
         return json_answer(reply, resize ? 422 : 409, resize ? NOT_AS_TESTED : CONFLICT);
     if (server.refuse && n >= server.refuse_from && n % server.refuse == 0)
-        return refuse_change(reply);
+        return refuse_change(reply, resize);
     return 0;
 }
 
