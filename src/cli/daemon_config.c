@@ -7,6 +7,7 @@
 #include "vpa/base/str.h"
 
 #define FLAGS_MAX 256
+#define KUBE_SYSTEM "kube-system"
 
 struct words {
     char *items[FLAGS_MAX + 2];
@@ -68,8 +69,14 @@ struct search {
     struct cli *cli;
     const struct daemon *daemon;
     struct words *words;
+    struct cli_installed *at;
     bool found;
 };
+
+static const char *copy_of(struct cli *cli, const struct vpa_json *object, const char *path)
+{
+    return vpa_arena_strdup(&cli->arena, vpa_or_empty(vpa_json_string(vpa_json_at(object, path))));
+}
 
 static int on_deployment(void *ctx, const struct vpa_json *deployment, struct vpa_error *err)
 {
@@ -80,40 +87,38 @@ static int on_deployment(void *ctx, const struct vpa_json *deployment, struct vp
         if (s->found || cli_daemon_of(container) != s->daemon->which)
             continue;
         take_container(s->cli, s->words, container);
+        s->at->ns = copy_of(s->cli, deployment, "metadata.namespace");
+        s->at->name = copy_of(s->cli, deployment, "metadata.name");
         s->found = true;
     }
     return 0;
 }
 
 /* A release of the chart calls its Deployments as it likes, and runs where it likes. */
-static bool search_deployment(struct cli *cli, const struct daemon *daemon, struct words *words)
+static bool search_deployment(struct search *s)
 {
-    static const char *const places[] = {"kube-system", ""};
-    struct search s = {cli, daemon, words, false};
+    static const char *const places[] = {KUBE_SYSTEM, ""};
     struct vpa_error err;
 
-    for (size_t i = 0; i < VPA_COUNT(places) && !s.found; i++)
-        if (cli_list(cli, &cli_deployments, places[i], on_deployment, &s, &err) < 0)
-            cli_note_list(cli, &cli_deployments, places[i], &err);
-    return s.found;
+    for (size_t i = 0; i < VPA_COUNT(places) && !s->found; i++)
+        if (cli_list(s->cli, &cli_deployments, places[i], on_deployment, s, &err) < 0)
+            cli_note_list(s->cli, &cli_deployments, places[i], &err);
+    return s->found;
 }
 
-static void read_deployment(struct cli *cli, const struct daemon *daemon, struct words *words)
+/* Of the manifests, until another one is found. */
+static bool find_deployment(struct search *s, struct vpa_error *err)
 {
     const struct vpa_json *deployment;
-    struct vpa_error err;
 
-    if (cli_get(cli, &cli_deployments, "kube-system", cli_daemon_names[daemon->which], &deployment,
-                &err) < 0) {
-        if (err.code != VPA_NOT_FOUND || !search_deployment(cli, daemon, words))
-            cli_note(cli, "the flags of the %s are not known (%s); its defaults are assumed",
-                     daemon->name, err.text);
-        return;
-    }
+    *s->at = (struct cli_installed){KUBE_SYSTEM, cli_daemon_names[s->daemon->which]};
+    if (cli_get(s->cli, &cli_deployments, s->at->ns, s->at->name, &deployment, err) < 0)
+        return err->code == VPA_NOT_FOUND && search_deployment(s);
     vpa_json_foreach (container, vpa_json_at(deployment, "spec.template.spec.containers")) {
-        if (is_daemon(daemon, container))
-            take_container(cli, words, container);
+        if (is_daemon(s->daemon, container))
+            take_container(s->cli, s->words, container);
     }
+    return true;
 }
 
 static void begin(struct cli *cli, const struct daemon *daemon, struct words *words)
@@ -134,15 +139,32 @@ static void parse(struct cli *cli, const struct daemon *daemon, struct words *wo
     vpa_flags_preset(flags);
 }
 
-static void read_flags(struct cli *cli, const struct daemon *daemon, const struct vpa_flags *flags)
+/* given: its flags are known without it. */
+static void note_unknown(struct cli *cli, const struct daemon *daemon, bool given,
+                         const struct vpa_error *err)
+{
+    if (!given)
+        cli_note(cli, "the flags of the %s are not known (%s); its defaults are assumed",
+                 daemon->name, err->text);
+    else if (err->code != VPA_NOT_FOUND)
+        cli_note(cli, "where the %s runs is not known (%s); " KUBE_SYSTEM " is assumed",
+                 daemon->name, err->text);
+}
+
+static void read_flags(struct cli *cli, const struct daemon *daemon, const struct vpa_flags *flags,
+                       struct cli_installed *at)
 {
     struct words words;
+    struct search search = {cli, daemon, &words, at, false};
     const char *rest = cli_option(cli, daemon->option);
     struct vpa_slice piece;
+    struct vpa_error err;
 
     begin(cli, daemon, &words);
-    if (!rest)
-        read_deployment(cli, daemon, &words);
+    if (!find_deployment(&search, &err))
+        note_unknown(cli, daemon, rest != NULL, &err);
+    if (rest)
+        begin(cli, daemon, &words);
     while (rest && vpa_str_split(&rest, ' ', &piece))
         if (piece.len)
             add_word(cli, &words, piece.ptr, piece.len);
@@ -162,16 +184,17 @@ static void read_container(struct cli *cli, const struct daemon *daemon,
 static const struct daemon updater = {CLI_UPDATER, "updater", "updater-flags"};
 static const struct daemon recommender = {CLI_RECOMMENDER, "recommender", "recommender-flags"};
 
-void cli_updater_config(struct cli *cli, struct updater_config *out)
+void cli_updater_config(struct cli *cli, struct updater_config *out, struct cli_installed *at)
 {
-    read_flags(cli, &updater, &(struct vpa_flags){updater_flag_rows, updater_flag_count, out});
+    read_flags(cli, &updater, &(struct vpa_flags){updater_flag_rows, updater_flag_count, out}, at);
 }
 
 void cli_recommender_config(struct cli *cli, struct recommender_config *out)
 {
     const struct vpa_flags flags = recommender_flags(out);
+    struct cli_installed at;
 
-    read_flags(cli, &recommender, &flags);
+    read_flags(cli, &recommender, &flags, &at);
 }
 
 void cli_updater_config_of(struct cli *cli, const struct vpa_json *container,

@@ -1,5 +1,5 @@
 /*
- * The settings of the installed daemons, read from their Deployments.
+ * Where the daemons are installed and their settings, read from their Deployments.
  */
 #ifndef CLI_DAEMON_CONFIG_H
 #define CLI_DAEMON_CONFIG_H
@@ -15,11 +15,16 @@ extern const char *const cli_daemon_names[CLI_DAEMONS];
 /* By the image of a container; CLI_DAEMONS: none. */
 enum cli_daemon cli_daemon_of(const struct vpa_json *container);
 
+/* The Deployment of a daemon. */
+struct cli_installed {
+    const char *ns, *name;
+};
+
 /* Defaults, then the flags of the option --updater-flags or --recommender-flags, else of the
  * Deployment vpa-updater or vpa-recommender in kube-system, or else of the first one with an image
- * of that name there, or anywhere; what is not known is noted. Texts live in the arena of the
- * command. */
-void cli_updater_config(struct cli *cli, struct updater_config *out);
+ * of that name there, or anywhere; what is not known is noted. *at: that Deployment, whatever the
+ * options say; that of kube-system where none is found. Texts live in the arena of the command. */
+void cli_updater_config(struct cli *cli, struct updater_config *out, struct cli_installed *at);
 void cli_recommender_config(struct cli *cli, struct recommender_config *out);
 /* The same by the flags of a container of any Deployment, which may go after the call. */
 void cli_updater_config_of(struct cli *cli, const struct vpa_json *container,

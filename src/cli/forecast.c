@@ -19,6 +19,7 @@ struct cli_forecast {
     struct cli *cli;
     struct vpa_arena arena;
     struct updater_config config;
+    struct cli_installed at; /* the updater */
     struct cli_dry dry;
     struct updater *updater;
     struct cli_budgets budgets;
@@ -203,7 +204,7 @@ static const struct cli_kind config_maps = {"v1", "configmaps", "the panic butto
 
 static void look_at_panic(struct cli_forecast *f)
 {
-    const char *ns = vpa_status_lease_namespace("");
+    const char *ns = f->at.ns;
     const struct vpa_json *object;
     struct vpa_error err;
 
@@ -219,7 +220,7 @@ static void look_at_panic(struct cli_forecast *f)
 static void look_at_webhook(struct cli_forecast *f)
 {
     const struct updater_config *config = &f->config;
-    const char *ns = vpa_status_lease_namespace(config->status_lease_namespace);
+    const char *ns = *config->status_lease_namespace ? config->status_lease_namespace : f->at.ns;
     struct vpa_status_view view = {
         .ns = ns, .name = config->status_lease_name, .timeout = config->status_lease_timeout};
     struct vpa_error err;
@@ -290,7 +291,7 @@ static int prepare(struct cli_forecast *f, const char *ns, struct vpa_error *err
 {
     if (cli_budgets_read(f->cli, ns, &f->budgets, err) < 0 || connect_dry(f, err) < 0)
         return -1;
-    cli_updater_config(f->cli, &f->config);
+    cli_updater_config(f->cli, &f->config, &f->at);
     look_at_panic(f);
     look_at_webhook(f);
     if (*f->config.common.vpa_object_namespace &&
@@ -380,6 +381,11 @@ struct cli_governors *cli_forecast_governors(struct cli_forecast *forecast)
 const struct updater_config *cli_forecast_config(const struct cli_forecast *forecast)
 {
     return &forecast->config;
+}
+
+const struct cli_installed *cli_forecast_updater(const struct cli_forecast *forecast)
+{
+    return &forecast->at;
 }
 
 struct vpa_kube_client *cli_forecast_client(struct cli_forecast *forecast)

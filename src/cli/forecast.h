@@ -16,6 +16,7 @@
 
 #include "../../updater/env.h"
 #include "cli.h"
+#include "daemon_config.h"
 #include "governors.h"
 #include "verdict.h"
 
@@ -33,6 +34,8 @@ const char *cli_forecast_standstill(const struct cli_forecast *forecast);
 /* What the pass worked with: caches and settings, for those who explain more. */
 struct pass_env *cli_forecast_env(struct cli_forecast *forecast);
 const struct updater_config *cli_forecast_config(const struct cli_forecast *forecast);
+/* The Deployment of the updater. */
+const struct cli_installed *cli_forecast_updater(const struct cli_forecast *forecast);
 /* What it has read, ordered by namespace and name; theirs until the forecast is freed. */
 const struct vpa_object *const *cli_forecast_vpas(const struct cli_forecast *forecast,
                                                   size_t *count);
