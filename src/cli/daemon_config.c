@@ -84,7 +84,8 @@ static int on_deployment(void *ctx, const struct vpa_json *deployment, struct vp
 
     (void)err;
     vpa_json_foreach (container, vpa_json_at(deployment, "spec.template.spec.containers")) {
-        if (s->found || cli_daemon_of(container) != s->daemon->which)
+        if (s->found || cli_daemon_of(container) != s->daemon->which ||
+            cli_is_shadow(s->cli, container))
             continue;
         take_container(s->cli, s->words, container);
         s->at->ns = copy_of(s->cli, deployment, "metadata.namespace");
@@ -95,14 +96,20 @@ static int on_deployment(void *ctx, const struct vpa_json *deployment, struct vp
 }
 
 /* A release of the chart calls its Deployments as it likes, and runs where it likes. */
-static bool search_deployment(struct search *s)
+static void search_everywhere(struct cli *cli, cli_object_fn deployment, void *ctx,
+                              const bool *found)
 {
     static const char *const places[] = {KUBE_SYSTEM, ""};
     struct vpa_error err;
 
-    for (size_t i = 0; i < VPA_COUNT(places) && !s->found; i++)
-        if (cli_list(s->cli, &cli_deployments, places[i], on_deployment, s, &err) < 0)
-            cli_note_list(s->cli, &cli_deployments, places[i], &err);
+    for (size_t i = 0; i < VPA_COUNT(places) && !*found; i++)
+        if (cli_list(cli, &cli_deployments, places[i], deployment, ctx, &err) < 0)
+            cli_note_list(cli, &cli_deployments, places[i], &err);
+}
+
+static bool search_deployment(struct search *s)
+{
+    search_everywhere(s->cli, on_deployment, s, &s->found);
     return s->found;
 }
 
@@ -181,8 +188,37 @@ static void read_container(struct cli *cli, const struct daemon *daemon,
     parse(cli, daemon, &words, flags);
 }
 
+struct installation {
+    struct cli *cli;
+    const char *ns;
+    bool found;
+};
+
+static int on_installed(void *ctx, const struct vpa_json *deployment, struct vpa_error *err)
+{
+    struct installation *i = ctx;
+
+    (void)err;
+    vpa_json_foreach (container, vpa_json_at(deployment, "spec.template.spec.containers")) {
+        if (i->found || cli_daemon_of(container) == CLI_DAEMONS || cli_is_shadow(i->cli, container))
+            continue;
+        i->ns = copy_of(i->cli, deployment, "metadata.namespace");
+        i->found = true;
+    }
+    return 0;
+}
+
+const char *cli_installation(struct cli *cli)
+{
+    struct installation i = {cli, KUBE_SYSTEM, false};
+
+    search_everywhere(cli, on_installed, &i, &i.found);
+    return i.ns;
+}
+
 static const struct daemon updater = {CLI_UPDATER, "updater", "updater-flags"};
 static const struct daemon recommender = {CLI_RECOMMENDER, "recommender", "recommender-flags"};
+static const struct daemon admission = {CLI_ADMISSION_CONTROLLER, "admission controller", NULL};
 
 void cli_updater_config(struct cli *cli, struct updater_config *out, struct cli_installed *at)
 {
@@ -210,4 +246,33 @@ void cli_recommender_config_of(struct cli *cli, const struct vpa_json *container
     const struct vpa_flags flags = recommender_flags(out);
 
     read_container(cli, &recommender, container, &flags);
+}
+
+static void admission_config_of(struct cli *cli, const struct vpa_json *container,
+                                struct admission_config *out)
+{
+    read_container(cli, &admission, container,
+                   &(struct vpa_flags){admission_flag_rows, admission_flag_count, out});
+}
+
+bool cli_is_shadow(struct cli *cli, const struct vpa_json *container)
+{
+    struct recommender_config of_recommender;
+    struct updater_config of_updater;
+    struct admission_config of_admission;
+
+    switch (cli_daemon_of(container)) {
+    case CLI_RECOMMENDER:
+        cli_recommender_config_of(cli, container, &of_recommender);
+        return of_recommender.shadow;
+    case CLI_UPDATER:
+        cli_updater_config_of(cli, container, &of_updater);
+        return of_updater.shadow;
+    case CLI_ADMISSION_CONTROLLER:
+        admission_config_of(cli, container, &of_admission);
+        return of_admission.shadow;
+    case CLI_DAEMONS:
+        break;
+    }
+    return false;
 }

@@ -4,6 +4,7 @@
 #ifndef CLI_DAEMON_CONFIG_H
 #define CLI_DAEMON_CONFIG_H
 
+#include "../../admission/config.h"
 #include "../../recommender/config.h"
 #include "../../updater/config.h"
 #include "cli.h"
@@ -15,6 +16,12 @@ extern const char *const cli_daemon_names[CLI_DAEMONS];
 /* By the image of a container; CLI_DAEMONS: none. */
 enum cli_daemon cli_daemon_of(const struct vpa_json *container);
 
+/* Whether it runs beside another installation and changes nothing (--shadow). */
+bool cli_is_shadow(struct cli *cli, const struct vpa_json *container);
+/* The namespace where daemons run that are no shadows: kube-system when it is one of several, and
+ * where none is found. */
+const char *cli_installation(struct cli *cli);
+
 /* The Deployment of a daemon. */
 struct cli_installed {
     const char *ns, *name;
@@ -22,7 +29,7 @@ struct cli_installed {
 
 /* Defaults, then the flags of the option --updater-flags or --recommender-flags, else of the
  * Deployment vpa-updater or vpa-recommender in kube-system, or else of the first one with an image
- * of that name there, or anywhere; what is not known is noted. *at: that Deployment, whatever the
+ * of that name there, or anywhere, that is no shadow; what is not known is noted. *at: that Deployment, whatever the
  * options say; that of kube-system where none is found. Texts live in the arena of the command. */
 void cli_updater_config(struct cli *cli, struct updater_config *out, struct cli_installed *at);
 void cli_recommender_config(struct cli *cli, struct recommender_config *out);

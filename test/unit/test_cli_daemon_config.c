@@ -58,6 +58,8 @@ static const struct {
      LIST(RUNS("b", "r/vpa-updater:1", "9")), 8, 0, "x"},
     {NULL, NONE, LIST(RUNS("b", "r/vpa-updater@sha256:0", "9") "," RUNS("c", "vpa-updater", "3")),
      9, 0, "b"},
+    {NULL, NONE, LIST(RUNS("s", "vpa-updater", "9\",\"--shadow") "," RUNS("b", "vpa-updater", "3")),
+     3, 0, "b"},
     {NULL, NONE, NONE, 2, 1, "vpa-updater"},
     {NULL, NULL, NULL, 2, 3, "vpa-updater"},
 };
