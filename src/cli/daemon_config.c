@@ -23,7 +23,7 @@ static void add_word(struct cli *cli, struct words *words, const char *text, siz
 struct daemon {
     enum cli_daemon which;
     const char *name;   /* "updater" */
-    const char *option; /* "updater-flags" */
+    const char *option; /* "updater-flags"; NULL: there is none */
 };
 
 const char *const cli_daemon_names[CLI_DAEMONS] = {"vpa-recommender", "vpa-updater",
@@ -163,7 +163,7 @@ static void read_flags(struct cli *cli, const struct daemon *daemon, const struc
 {
     struct words words;
     struct search search = {cli, daemon, &words, at, false};
-    const char *rest = cli_option(cli, daemon->option);
+    const char *rest = daemon->option ? cli_option(cli, daemon->option) : NULL;
     struct vpa_slice piece;
     struct vpa_error err;
 
@@ -231,6 +231,12 @@ void cli_recommender_config(struct cli *cli, struct recommender_config *out)
     struct cli_installed at;
 
     read_flags(cli, &recommender, &flags, &at);
+}
+
+void cli_admission_config(struct cli *cli, struct admission_config *out, struct cli_installed *at)
+{
+    read_flags(cli, &admission, &(struct vpa_flags){admission_flag_rows, admission_flag_count, out},
+               at);
 }
 
 void cli_updater_config_of(struct cli *cli, const struct vpa_json *container,

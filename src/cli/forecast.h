@@ -31,6 +31,9 @@ const struct cli_verdict *cli_forecast_find(const struct cli_forecast *forecast,
                                             const char *pod);
 /* Why no pass would do anything at all ("the webhook's Lease ..."), or NULL. */
 const char *cli_forecast_standstill(const struct cli_forecast *forecast);
+/* That the panic button of the daemons in a namespace is pressed, in the arena of the command, or
+ * NULL; what may not be looked for is noted. */
+const char *cli_panic(struct cli *cli, const char *ns);
 /* What the pass worked with: caches and settings, for those who explain more. */
 struct pass_env *cli_forecast_env(struct cli_forecast *forecast);
 const struct updater_config *cli_forecast_config(const struct cli_forecast *forecast);

@@ -1,4 +1,4 @@
-/* What a forecast says of an installation wherever its daemons run. */
+/* What a forecast and the preview of a new pod say wherever the daemons run. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +6,7 @@
 #include "client_fixture.h"
 #include "decisions.h"
 #include "forecast.h"
+#include "preview.h"
 #include "suite.h"
 #include "vpa/base/str.h"
 
@@ -18,6 +19,16 @@ static const char *lease_at;    /* the namespace of the only Lease */
     "{\"metadata\":{\"namespace\":\"" NS "\",\"name\":\"" NAME "\"},\"spec\":{\"template\":{"      \
     "\"spec\":{\"containers\":[{\"name\":\"d\",\"image\":\"" IMAGE "\",\"args\":[" ARGS "]}]}}}}"
 #define LEASE "{\"kind\":\"Lease\",\"spec\":{\"renewTime\":\"2026-03-01T11:59:50.000000Z\"}}"
+
+#define POD                                                                                        \
+    "{\"metadata\":{\"name\":\"web-1\",\"namespace\":\"shop\",\"labels\":{\"app\":\"web\"}},"      \
+    "\"spec\":{\"containers\":[{\"name\":\"app\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}"
+#define VPA                                                                                        \
+    "{\"metadata\":{\"name\":\"vpa\",\"namespace\":\"shop\"},\"spec\":{\"selector\":{"             \
+    "\"matchLabels\":{\"app\":\"web\"}},\"updatePolicy\":{\"updateMode\":\"Recreate\"},"           \
+    "\"startupBoost\":{\"cpu\":{\"type\":\"Factor\",\"factor\":3}}},\"status\":{"                  \
+    "\"recommendation\":{"                                                                         \
+    "\"containerRecommendations\":[{\"containerName\":\"app\",\"target\":{\"cpu\":\"2\"}}]}}}"
 
 static bool is_in(const struct vpa_memory_request *q, const char *ns, const char *resource)
 {
@@ -34,6 +45,8 @@ static const char *answer_to(const struct vpa_memory_request *q)
         return is_in(q, lease_at, "leases") ? LEASE : NULL;
     if (strstr(q->path, "/deployments/"))
         return NULL;
+    if (strstr(q->path, "/verticalpodautoscalers"))
+        return "{\"items\":[" VPA "]}";
     return "{\"items\":[]}";
 }
 
@@ -131,6 +144,49 @@ START_TEST(the_ledger_is_that_of_the_updater_wherever_it_runs)
 }
 END_TEST
 
+#define WEBHOOK(ARGS)                                                                              \
+    RUNS("ops", "x-updater", "r/vpa-updater:1", "")                                                \
+    "," RUNS("vpa", "x-admission", "r/vpa-admission-controller:1", ARGS)
+
+static const struct {
+    const char *deployments, *panic;
+    const char *patch;   /* a part of it; NULL: there is none */
+    const char *why_not; /* a part of it */
+} webhooks[] = {
+    {WEBHOOK(""), NULL, "\"6\"", ""},
+    {WEBHOOK("\"--max-allowed-cpu-boost=5\""), NULL, "\"5\"", ""},
+    {WEBHOOK("\"--feature-gates=CPUStartupBoost=false\""), NULL, "\"2\"", ""},
+    {WEBHOOK("\"--vpa-object-namespace=shop\""), NULL, "\"6\"", ""},
+    {WEBHOOK("\"--vpa-object-namespace=other\""), NULL, NULL, "leaves the namespace shop out"},
+    {WEBHOOK("\"--ignored-vpa-object-namespaces=a,shop\""), NULL, NULL, "leaves the namespace"},
+    {WEBHOOK(""), "vpa", NULL, "ConfigMap vpa/vpa-panic"},
+    {WEBHOOK(""), "shop", "\"6\"", ""},
+    {"", NULL, "\"6\"", ""},
+};
+
+START_TEST(a_new_pod_gets_what_the_installed_webhook_gives)
+{
+    const char *patch = webhooks[_i].patch;
+    struct cli_forecast *forecast;
+    const struct vpa_json *pod;
+    struct cli_preview preview;
+    struct vpa_error err;
+
+    deployments = webhooks[_i].deployments;
+    panic = webhooks[_i].panic;
+    forecast = cli_forecast_new(&cli, "shop", &err);
+    ck_assert_msg(forecast != NULL, "%s", err.text);
+    ck_assert_int_eq(vpa_json_parse(&cli.arena, POD, strlen(POD), &pod, &err), 0);
+    ck_assert_msg(cli_preview(&cli, forecast, "shop", pod, &preview, &err) == 0, "%s", err.text);
+    ck_assert_msg((preview.patch != NULL) == (patch != NULL), "%s", preview.why_not);
+    if (patch)
+        ck_assert_msg(strstr(preview.patch, patch) != NULL, "%s", preview.patch);
+    ck_assert_ptr_nonnull(preview.after);
+    ck_assert_msg(strstr(preview.why_not, webhooks[_i].why_not) != NULL, "%s", preview.why_not);
+    cli_forecast_free(forecast);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cli forecast");
@@ -140,6 +196,8 @@ int main(void)
     tcase_add_loop_test(tc, what_stops_the_updater_is_looked_for_where_it_runs, 0,
                         (int)VPA_COUNT(installations));
     tcase_add_test(tc, the_ledger_is_that_of_the_updater_wherever_it_runs);
+    tcase_add_loop_test(tc, a_new_pod_gets_what_the_installed_webhook_gives, 0,
+                        (int)VPA_COUNT(webhooks));
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }
