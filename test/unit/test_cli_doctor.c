@@ -15,6 +15,7 @@ static const char *lease;
 static const char *lease_at;    /* the only path where there is one; NULL: all */
 static const char *deployments; /* a list */
 static const char *kube_system; /* the list of that namespace; NULL: the same */
+static const char *vpas, *hpas; /* lists */
 static const char *account;     /* part of the only user who has rights; NULL: all have */
 static char *review;            /* the last one, heap */
 
@@ -38,6 +39,10 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
     } else if (deployments && strstr(q->path, "/deployments")) {
         vpa_memory_reply_json(
             r, 200, kube_system && strstr(q->path, "/namespaces/") ? kube_system : deployments);
+    } else if (vpas && strstr(q->path, "/verticalpodautoscalers")) {
+        vpa_memory_reply_json(r, 200, vpas);
+    } else if (hpas && strstr(q->path, "/horizontalpodautoscalers")) {
+        vpa_memory_reply_json(r, 200, hpas);
     } else {
         vpa_memory_reply_json(r, 200, "{\"items\":[]}");
     }
@@ -50,7 +55,7 @@ static void setup(void)
     cli.loop = loop;
     cli.client = client;
     doctor = (struct doctor){.cli = &cli, .ns = "kube-system"};
-    forbidden = lease = lease_at = deployments = kube_system = account = NULL;
+    forbidden = lease = lease_at = deployments = kube_system = vpas = hpas = account = NULL;
     review = NULL;
 }
 
@@ -314,6 +319,73 @@ START_TEST(digests_are_not_compared)
 }
 END_TEST
 
+#define VPA(NAME, MODE, POLICIES, STATUS)                                                          \
+    "{\"metadata\":{\"namespace\":\"shop\",\"name\":\"" NAME "\"},\"spec\":{\"targetRef\":{"       \
+    "\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\"},\"updatePolicy\":{"      \
+    "\"updateMode\":\"" MODE "\"},\"resourcePolicy\":{\"containerPolicies\":[" POLICIES "]}},"     \
+    "\"status\":{\"recommendation\":{\"containerRecommendations\":[" STATUS "]}}}"
+#define POLICY(NAME, REST) "{\"containerName\":\"" NAME "\"," REST "}"
+#define CONTROLS(LIST) "\"controlledResources\":[" LIST "]"
+#define RECOMMENDED(NAME) "{\"containerName\":\"" NAME "\",\"target\":{\"memory\":\"1Gi\"}}"
+#define MEMORY CONTROLS("\"memory\"")
+#define RESOURCE(NAME) "{\"type\":\"Resource\",\"resource\":{\"name\":\"" NAME "\"}}"
+#define OF_CONTAINER(NAME, CONTAINER)                                                              \
+    "{\"type\":\"ContainerResource\",\"containerResource\":{\"name\":\"" NAME                      \
+    "\",\"container\":\"" CONTAINER "\"}}"
+#define QUEUE "{\"type\":\"External\",\"external\":{}}"
+
+static const struct {
+    const char *vpas, *metrics;
+    const char *by; /* the resource of the only conflict; NULL: there is none */
+} conflicts[] = {
+    {VPA("v", "Recreate", "", ""), RESOURCE("cpu"), "cpu"},
+    {VPA("v", "Recreate", "", ""), "", "cpu"},
+    {VPA("v", "Recreate", "", ""), QUEUE, NULL},
+    {VPA("v", "Off", "", ""), RESOURCE("cpu"), NULL},
+    {VPA("v", "Recreate", POLICY("*", MEMORY), RECOMMENDED("app")), RESOURCE("cpu"), NULL},
+    {VPA("v", "Recreate", POLICY("*", MEMORY), ""), "", NULL},
+    {VPA("v", "Recreate", POLICY("*", MEMORY), ""), RESOURCE("cpu") "," RESOURCE("memory"),
+     "memory"},
+    {VPA("v", "Recreate", POLICY("*", MEMORY), ""), QUEUE "," OF_CONTAINER("memory", "app"),
+     "memory"},
+    {VPA("v", "Recreate", POLICY("*", CONTROLS("")), ""), RESOURCE("cpu"), NULL},
+    {VPA("v", "Recreate", POLICY("*", "\"mode\":\"Off\""), ""), RESOURCE("memory"), NULL},
+    {VPA("v", "Recreate", POLICY("*", MEMORY) "," POLICY("side", "\"mode\":\"Auto\""), ""),
+     RESOURCE("cpu"), "cpu"},
+    {VPA("v", "Recreate", POLICY("*", MEMORY) "," POLICY("side", "\"mode\":\"Auto\""), ""),
+     OF_CONTAINER("cpu", "app"), NULL},
+    {VPA("v", "Recreate", POLICY("*", MEMORY) "," POLICY("side", "\"mode\":\"Auto\""), ""),
+     OF_CONTAINER("cpu", "side"), "cpu"},
+    {VPA("v", "Recreate", POLICY("app", MEMORY), RECOMMENDED("app")), RESOURCE("cpu"), NULL},
+    {VPA("v", "Recreate", POLICY("app", MEMORY), RECOMMENDED("app") "," RECOMMENDED("side")),
+     RESOURCE("cpu"), "cpu"},
+    {VPA("a", "Off", "", "") "," VPA("v", "Recreate", "", ""), RESOURCE("cpu"), "cpu"},
+};
+
+START_TEST(an_autoscaler_conflicts_over_what_a_vpa_changes)
+{
+    vpa_auto_free char *list = vpa_xprintf("{\"items\":[%s]}", conflicts[_i].vpas);
+    vpa_auto_free char *scaled = vpa_xprintf(
+        "{\"items\":[{\"metadata\":{\"namespace\":\"shop\",\"name\":\"h\"},\"spec\":{"
+        "\"scaleTargetRef\":{\"kind\":\"Deployment\",\"name\":\"web\"},\"metrics\":[%s]}}]}",
+        conflicts[_i].metrics);
+    size_t count = 0;
+
+    vpas = list;
+    hpas = scaled;
+    doctor_check_objects(&doctor);
+    for (size_t i = 0; i < doctor.count; i++)
+        count += vpa_str_eq(doctor.items[i].check, "hpa");
+    ck_assert_uint_eq(count, conflicts[_i].by != NULL);
+    if (conflicts[_i].by) {
+        vpa_auto_free char *text =
+            vpa_xprintf("it scales Deployment web by %s, which VPA v changes", conflicts[_i].by);
+
+        ck_assert_str_eq(finding("hpa")->text, text);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cli doctor");
@@ -331,6 +403,8 @@ int main(void)
     tcase_add_loop_test(tc, leases_are_those_of_the_deployments, 0, (int)VPA_COUNT(elections));
     tcase_add_test(tc, the_webhooks_lease_is_that_which_the_updater_reads);
     tcase_add_loop_test(tc, digests_are_not_compared, 0, (int)VPA_COUNT(images));
+    tcase_add_loop_test(tc, an_autoscaler_conflicts_over_what_a_vpa_changes, 0,
+                        (int)VPA_COUNT(conflicts));
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }
