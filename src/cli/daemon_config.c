@@ -95,9 +95,7 @@ static int on_deployment(void *ctx, const struct vpa_json *deployment, struct vp
     return 0;
 }
 
-/* A release of the chart calls its Deployments as it likes, and runs where it likes. */
-static void search_everywhere(struct cli *cli, cli_object_fn deployment, void *ctx,
-                              const bool *found)
+void cli_search_daemons(struct cli *cli, cli_object_fn deployment, void *ctx, const bool *found)
 {
     static const char *const places[] = {KUBE_SYSTEM, ""};
     struct vpa_error err;
@@ -109,7 +107,7 @@ static void search_everywhere(struct cli *cli, cli_object_fn deployment, void *c
 
 static bool search_deployment(struct search *s)
 {
-    search_everywhere(s->cli, on_deployment, s, &s->found);
+    cli_search_daemons(s->cli, on_deployment, s, &s->found);
     return s->found;
 }
 
@@ -212,7 +210,7 @@ const char *cli_installation(struct cli *cli)
 {
     struct installation i = {cli, KUBE_SYSTEM, false};
 
-    search_everywhere(cli, on_installed, &i, &i.found);
+    cli_search_daemons(cli, on_installed, &i, &i.found);
     return i.ns;
 }
 
