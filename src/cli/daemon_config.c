@@ -7,6 +7,7 @@
 #include "vpa/base/str.h"
 
 #define FLAGS_MAX 256
+#define KUBE_SYSTEM "kube-system"
 
 struct words {
     char *items[FLAGS_MAX + 2];
@@ -22,7 +23,7 @@ static void add_word(struct cli *cli, struct words *words, const char *text, siz
 struct daemon {
     enum cli_daemon which;
     const char *name;   /* "updater" */
-    const char *option; /* "updater-flags" */
+    const char *option; /* "updater-flags"; NULL: there is none */
 };
 
 const char *const cli_daemon_names[CLI_DAEMONS] = {"vpa-recommender", "vpa-updater",
@@ -68,8 +69,14 @@ struct search {
     struct cli *cli;
     const struct daemon *daemon;
     struct words *words;
+    struct cli_installed *at;
     bool found;
 };
+
+static const char *copy_of(struct cli *cli, const struct vpa_json *object, const char *path)
+{
+    return vpa_arena_strdup(&cli->arena, vpa_or_empty(vpa_json_string(vpa_json_at(object, path))));
+}
 
 static int on_deployment(void *ctx, const struct vpa_json *deployment, struct vpa_error *err)
 {
@@ -77,43 +84,46 @@ static int on_deployment(void *ctx, const struct vpa_json *deployment, struct vp
 
     (void)err;
     vpa_json_foreach (container, vpa_json_at(deployment, "spec.template.spec.containers")) {
-        if (s->found || cli_daemon_of(container) != s->daemon->which)
+        if (s->found || cli_daemon_of(container) != s->daemon->which ||
+            cli_is_shadow(s->cli, container))
             continue;
         take_container(s->cli, s->words, container);
+        s->at->ns = copy_of(s->cli, deployment, "metadata.namespace");
+        s->at->name = copy_of(s->cli, deployment, "metadata.name");
         s->found = true;
     }
     return 0;
 }
 
-/* A release of the chart calls its Deployments as it likes, and runs where it likes. */
-static bool search_deployment(struct cli *cli, const struct daemon *daemon, struct words *words)
+void cli_search_daemons(struct cli *cli, cli_object_fn deployment, void *ctx, const bool *found)
 {
-    static const char *const places[] = {"kube-system", ""};
-    struct search s = {cli, daemon, words, false};
+    static const char *const places[] = {KUBE_SYSTEM, ""};
     struct vpa_error err;
 
-    for (size_t i = 0; i < VPA_COUNT(places) && !s.found; i++)
-        if (cli_list(cli, &cli_deployments, places[i], on_deployment, &s, &err) < 0)
+    for (size_t i = 0; i < VPA_COUNT(places) && !*found; i++)
+        if (cli_list(cli, &cli_deployments, places[i], deployment, ctx, &err) < 0)
             cli_note_list(cli, &cli_deployments, places[i], &err);
-    return s.found;
 }
 
-static void read_deployment(struct cli *cli, const struct daemon *daemon, struct words *words)
+static bool search_deployment(struct search *s)
+{
+    cli_search_daemons(s->cli, on_deployment, s, &s->found);
+    return s->found;
+}
+
+/* Of the manifests, until another one is found. */
+static bool find_deployment(struct search *s, struct vpa_error *err)
 {
     const struct vpa_json *deployment;
-    struct vpa_error err;
 
-    if (cli_get(cli, &cli_deployments, "kube-system", cli_daemon_names[daemon->which], &deployment,
-                &err) < 0) {
-        if (err.code != VPA_NOT_FOUND || !search_deployment(cli, daemon, words))
-            cli_note(cli, "the flags of the %s are not known (%s); its defaults are assumed",
-                     daemon->name, err.text);
-        return;
-    }
+    *s->at = (struct cli_installed){KUBE_SYSTEM, cli_daemon_names[s->daemon->which]};
+    if (cli_get(s->cli, &cli_deployments, s->at->ns, s->at->name, &deployment, err) < 0)
+        return err->code == VPA_NOT_FOUND && search_deployment(s);
     vpa_json_foreach (container, vpa_json_at(deployment, "spec.template.spec.containers")) {
-        if (is_daemon(daemon, container))
-            take_container(cli, words, container);
+        if (is_daemon(s->daemon, container))
+            take_container(s->cli, s->words, container);
     }
+    return true;
 }
 
 static void begin(struct cli *cli, const struct daemon *daemon, struct words *words)
@@ -134,15 +144,32 @@ static void parse(struct cli *cli, const struct daemon *daemon, struct words *wo
     vpa_flags_preset(flags);
 }
 
-static void read_flags(struct cli *cli, const struct daemon *daemon, const struct vpa_flags *flags)
+/* given: its flags are known without it. */
+static void note_unknown(struct cli *cli, const struct daemon *daemon, bool given,
+                         const struct vpa_error *err)
+{
+    if (!given)
+        cli_note(cli, "the flags of the %s are not known (%s); its defaults are assumed",
+                 daemon->name, err->text);
+    else if (err->code != VPA_NOT_FOUND)
+        cli_note(cli, "where the %s runs is not known (%s); " KUBE_SYSTEM " is assumed",
+                 daemon->name, err->text);
+}
+
+static void read_flags(struct cli *cli, const struct daemon *daemon, const struct vpa_flags *flags,
+                       struct cli_installed *at)
 {
     struct words words;
-    const char *rest = cli_option(cli, daemon->option);
+    struct search search = {cli, daemon, &words, at, false};
+    const char *rest = daemon->option ? cli_option(cli, daemon->option) : NULL;
     struct vpa_slice piece;
+    struct vpa_error err;
 
     begin(cli, daemon, &words);
-    if (!rest)
-        read_deployment(cli, daemon, &words);
+    if (!find_deployment(&search, &err))
+        note_unknown(cli, daemon, rest != NULL, &err);
+    if (rest)
+        begin(cli, daemon, &words);
     while (rest && vpa_str_split(&rest, ' ', &piece))
         if (piece.len)
             add_word(cli, &words, piece.ptr, piece.len);
@@ -159,19 +186,55 @@ static void read_container(struct cli *cli, const struct daemon *daemon,
     parse(cli, daemon, &words, flags);
 }
 
+struct installation {
+    struct cli *cli;
+    const char *ns;
+    bool found;
+};
+
+static int on_installed(void *ctx, const struct vpa_json *deployment, struct vpa_error *err)
+{
+    struct installation *i = ctx;
+
+    (void)err;
+    vpa_json_foreach (container, vpa_json_at(deployment, "spec.template.spec.containers")) {
+        if (i->found || cli_daemon_of(container) == CLI_DAEMONS || cli_is_shadow(i->cli, container))
+            continue;
+        i->ns = copy_of(i->cli, deployment, "metadata.namespace");
+        i->found = true;
+    }
+    return 0;
+}
+
+const char *cli_installation(struct cli *cli)
+{
+    struct installation i = {cli, KUBE_SYSTEM, false};
+
+    cli_search_daemons(cli, on_installed, &i, &i.found);
+    return i.ns;
+}
+
 static const struct daemon updater = {CLI_UPDATER, "updater", "updater-flags"};
 static const struct daemon recommender = {CLI_RECOMMENDER, "recommender", "recommender-flags"};
+static const struct daemon admission = {CLI_ADMISSION_CONTROLLER, "admission controller", NULL};
 
-void cli_updater_config(struct cli *cli, struct updater_config *out)
+void cli_updater_config(struct cli *cli, struct updater_config *out, struct cli_installed *at)
 {
-    read_flags(cli, &updater, &(struct vpa_flags){updater_flag_rows, updater_flag_count, out});
+    read_flags(cli, &updater, &(struct vpa_flags){updater_flag_rows, updater_flag_count, out}, at);
 }
 
 void cli_recommender_config(struct cli *cli, struct recommender_config *out)
 {
     const struct vpa_flags flags = recommender_flags(out);
+    struct cli_installed at;
 
-    read_flags(cli, &recommender, &flags);
+    read_flags(cli, &recommender, &flags, &at);
+}
+
+void cli_admission_config(struct cli *cli, struct admission_config *out, struct cli_installed *at)
+{
+    read_flags(cli, &admission, &(struct vpa_flags){admission_flag_rows, admission_flag_count, out},
+               at);
 }
 
 void cli_updater_config_of(struct cli *cli, const struct vpa_json *container,
@@ -187,4 +250,33 @@ void cli_recommender_config_of(struct cli *cli, const struct vpa_json *container
     const struct vpa_flags flags = recommender_flags(out);
 
     read_container(cli, &recommender, container, &flags);
+}
+
+static void admission_config_of(struct cli *cli, const struct vpa_json *container,
+                                struct admission_config *out)
+{
+    read_container(cli, &admission, container,
+                   &(struct vpa_flags){admission_flag_rows, admission_flag_count, out});
+}
+
+bool cli_is_shadow(struct cli *cli, const struct vpa_json *container)
+{
+    struct recommender_config of_recommender;
+    struct updater_config of_updater;
+    struct admission_config of_admission;
+
+    switch (cli_daemon_of(container)) {
+    case CLI_RECOMMENDER:
+        cli_recommender_config_of(cli, container, &of_recommender);
+        return of_recommender.shadow;
+    case CLI_UPDATER:
+        cli_updater_config_of(cli, container, &of_updater);
+        return of_updater.shadow;
+    case CLI_ADMISSION_CONTROLLER:
+        admission_config_of(cli, container, &of_admission);
+        return of_admission.shadow;
+    case CLI_DAEMONS:
+        break;
+    }
+    return false;
 }

@@ -1,12 +1,14 @@
 /*
- * The settings of the installed daemons, read from their Deployments.
+ * Where the daemons are installed and their settings, read from their Deployments.
  */
 #ifndef CLI_DAEMON_CONFIG_H
 #define CLI_DAEMON_CONFIG_H
 
+#include "../../admission/config.h"
 #include "../../recommender/config.h"
 #include "../../updater/config.h"
 #include "cli.h"
+#include "lists.h"
 #include "vpa/json/json.h"
 
 enum cli_daemon { CLI_RECOMMENDER, CLI_UPDATER, CLI_ADMISSION_CONTROLLER, CLI_DAEMONS };
@@ -15,12 +17,28 @@ extern const char *const cli_daemon_names[CLI_DAEMONS];
 /* By the image of a container; CLI_DAEMONS: none. */
 enum cli_daemon cli_daemon_of(const struct vpa_json *container);
 
+/* Whether it runs beside another installation and changes nothing (--shadow). */
+bool cli_is_shadow(struct cli *cli, const struct vpa_json *container);
+/* The Deployments of kube-system, and unless *found by then, of all namespaces: a release of the
+ * chart calls its Deployments as it likes, and runs where it likes. */
+void cli_search_daemons(struct cli *cli, cli_object_fn deployment, void *ctx, const bool *found);
+/* The namespace where daemons run that are no shadows: kube-system when it is one of several, and
+ * where none is found. */
+const char *cli_installation(struct cli *cli);
+
+/* The Deployment of a daemon. */
+struct cli_installed {
+    const char *ns, *name;
+};
+
 /* Defaults, then the flags of the option --updater-flags or --recommender-flags, else of the
- * Deployment vpa-updater or vpa-recommender in kube-system, or else of the first one with an image
- * of that name there, or anywhere; what is not known is noted. Texts live in the arena of the
- * command. */
-void cli_updater_config(struct cli *cli, struct updater_config *out);
+ * Deployment vpa-updater, vpa-recommender or vpa-admission-controller in kube-system, or else of
+ * the first one with an image of that name there, or anywhere, that is no shadow; what is not known
+ * is noted. *at: that Deployment, whatever the options say; that of kube-system where none is
+ * found. Texts live in the arena of the command. */
+void cli_updater_config(struct cli *cli, struct updater_config *out, struct cli_installed *at);
 void cli_recommender_config(struct cli *cli, struct recommender_config *out);
+void cli_admission_config(struct cli *cli, struct admission_config *out, struct cli_installed *at);
 /* The same by the flags of a container of any Deployment, which may go after the call. */
 void cli_updater_config_of(struct cli *cli, const struct vpa_json *container,
                            struct updater_config *out);

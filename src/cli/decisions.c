@@ -17,8 +17,6 @@
 #define PAGE_BYTES (2 * VPA_LEDGER_PAGE_MAX)
 #define PAGE_TIMEOUT (5 * VPA_SECOND)
 #define ANSWER_TIMEOUT (15 * VPA_SECOND)
-#define UPDATER_NAMESPACE "kube-system"
-#define UPDATER "vpa-updater"
 
 /* ---- one page ---- */
 
@@ -240,33 +238,36 @@ int cli_decisions_read(struct cli *cli, const char *origin, const struct cli_dec
 /* ---- where from ---- */
 
 /* The replica that leads is the one with a ledger; without a Lease any of the Deployment. */
-static const char *forward_target(struct cli *cli, const char *name)
+static const char *forward_target(struct cli *cli, const struct cli_decisions_query *query)
 {
     static const struct cli_kind leases = {
         .group_version = "coordination.k8s.io/v1", .resource = "leases", .what_lacks = ""};
+    const char *name = query->updater.name;
+    const char *of_pods = vpa_arena_printf(&cli->arena, "%s-", name);
     const struct vpa_json *lease;
     struct vpa_error ignored;
     const char *holder = NULL;
 
-    if (*name && cli_get(cli, &leases, UPDATER_NAMESPACE, name, &lease, &ignored) == 0)
+    if (*query->lease &&
+        cli_get(cli, &leases, query->lease_ns, query->lease, &lease, &ignored) == 0)
         holder = vpa_json_string(vpa_json_at(lease, "spec.holderIdentity"));
-    if (holder && vpa_str_starts_with(holder, UPDATER "-") && strchr(holder, '_'))
+    if (holder && vpa_str_starts_with(holder, of_pods) && strchr(holder, '_'))
         return vpa_arena_printf(&cli->arena, "pod/%.*s", (int)strcspn(holder, "_"), holder);
-    return "deploy/" UPDATER;
+    return vpa_arena_printf(&cli->arena, "deploy/%s", name);
 }
 
 static int read_forwarded(struct cli *cli, const struct cli_decisions_query *query,
                           struct cli_decisions *out, struct vpa_error *err)
 {
+    const struct cli_installed *updater = &query->updater;
     const struct vpa_json *deployment;
     struct cli_forward *forward;
     vpa_auto_free char *origin = NULL;
     int status;
 
-    if (cli_get(cli, &cli_deployments, UPDATER_NAMESPACE, UPDATER, &deployment, err) < 0)
+    if (cli_get(cli, &cli_deployments, updater->ns, updater->name, &deployment, err) < 0)
         return -1;
-    forward = cli_forward_open(cli, UPDATER_NAMESPACE, forward_target(cli, query->lease),
-                               query->port, err);
+    forward = cli_forward_open(cli, updater->ns, forward_target(cli, query), query->port, err);
     if (!forward)
         return -1;
     origin = vpa_xprintf("http://127.0.0.1:%d", cli_forward_port(forward));

@@ -5,7 +5,7 @@
  * time of the answer (port_forward.h).
  *
  *     struct cli_decisions found;
- *     struct cli_decisions_query query = {"shop", "web", pods, 2, 8943, "vpa-updater"};
+ *     struct cli_decisions_query query = {.ns = "shop", .vpa = "web", .updater = at, ...};
  *     cli_decisions_about(cli, &query, &found);
  *     for (size_t i = 0; i < found.count; i++) ... found.items[i].why
  *
@@ -16,6 +16,7 @@
 #define CLI_DECISIONS_H
 
 #include "cli.h"
+#include "daemon_config.h"
 
 /* The newest so many are kept. */
 #define CLI_DECISIONS_MAX 20
@@ -38,10 +39,11 @@ struct cli_decisions_query {
     const char *vpa; /* "": entries of the pods alone */
     const char *const *pods;
     size_t pod_count;
-    /* For a port-forward: that of the updater's --address, and the Lease that the one who leads
-     * holds ("": any replica). */
+    /* For a port-forward: the updater's Deployment, the port of its --address, and the Lease that
+     * the one who leads holds ("": any replica). */
+    struct cli_installed updater;
     int port;
-    const char *lease;
+    const char *lease_ns, *lease;
 };
 
 /* Never fails: what cannot be read is out->missing. The option --decisions-from says where from. */

@@ -12,13 +12,14 @@
 #include "vpa/base/str.h"
 #include "vpa/policy/capping.h"
 #include "vpa/policy/match.h"
+#include "vpa/policy/update_mode.h"
 
 #define TEXT_MAX ((size_t)8 << 20)
 
 struct difference {
     struct cli *cli;
     struct cli_workload workload;
-    const struct vpa_object *vpa; /* the strongest that governs its pods */
+    const struct vpa_object *vpa; /* the strongest that governs its pods and is not Off, else Off */
     const char *near;             /* one that nearly does, for people; NULL: none */
     struct vpa_pod pod;           /* as the template makes it */
     struct vpa_container_plan *plans;
@@ -212,6 +213,16 @@ static int print(const struct difference *d, struct vpa_error *err)
 
 /* ---- which VPA ---- */
 
+static bool is_off(const struct vpa_object *vpa)
+{
+    return vpa_update_mode_of(vpa) == VPA_MODE_OFF;
+}
+
+static bool comes_before(const struct vpa_object *a, const struct vpa_object *b)
+{
+    return is_off(a) != is_off(b) ? is_off(b) : vpa_match_stronger(a, b);
+}
+
 static void on_governor(void *ctx, const struct vpa_object *vpa, enum cli_relation relation,
                         const char *why)
 {
@@ -219,7 +230,7 @@ static void on_governor(void *ctx, const struct vpa_object *vpa, enum cli_relati
     struct vpa_arena *arena = &d->cli->arena;
 
     if (relation == CLI_GOVERNS) {
-        if (!d->vpa || vpa_match_stronger(vpa, d->vpa))
+        if (!d->vpa || comes_before(vpa, d->vpa))
             d->vpa = vpa;
     } else if (relation == CLI_UNRESOLVED) {
         d->near = vpa_arena_printf(arena, "VPA %s cannot find the pods of its target: %s",
@@ -258,6 +269,8 @@ static int examine(struct difference *d, struct cli_governors *governors, struct
         return -1;
     if (!d->vpa->recommendation.present)
         return vpa_fail(err, VPA_NOT_FOUND, "VPA %s has no recommendation yet", d->vpa->meta.name);
+    if (is_off(d->vpa))
+        cli_note(d->cli, "VPA %s is Off: no pod is given its values", d->vpa->meta.name);
     return plan(d, err) < 0 ? -1 : print(d, err);
 }
 

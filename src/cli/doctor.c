@@ -135,8 +135,7 @@ static int run(struct cli *cli)
         doctor_check_panic,  doctor_check_webhook, doctor_check_reach,
         doctor_check_rights, doctor_check_metrics, doctor_check_objects,
     };
-    const char *ns = cli_option(cli, "installation");
-    struct doctor d = {.cli = cli, .ns = ns ? ns : "kube-system", .is_plumb = true};
+    struct doctor d = {.cli = cli, .ns = cli_option(cli, "installation"), .is_plumb = true};
     struct vpa_error err;
     bool broken;
 
@@ -153,7 +152,7 @@ static int run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {"installation", 0, "NAMESPACE", "Where the daemons run; default kube-system"},
+    {"installation", 0, "NAMESPACE", "Where the daemons run; default: where they are found"},
     {"json", 0, NULL, "As -o json"},
     {"quiet", 'q', NULL, "Errors and warnings only"},
 };

@@ -31,7 +31,7 @@ struct doctor {
     struct cli *cli;
     struct doctor_finding *items; /* heap */
     size_t count, capacity;
-    const char *ns; /* of the installation */
+    const char *ns; /* of the installation; NULL: the check of the daemons finds it */
     bool is_plumb;  /* its webhook is ours, or nothing says that it is another's */
     bool webhook_found;
     int64_t minor; /* of the server, 0: not known */

@@ -147,6 +147,8 @@ static void check_container(struct daemons *s, const struct vpa_json *deployment
     const char *name = vpa_or_empty(vpa_json_string(vpa_json_at(deployment, "metadata.name")));
     vpa_auto_free char *subject = vpa_xprintf("Deployment %s/%s", ns, name);
 
+    if (cli_is_shadow(s->d->cli, container))
+        return;
     if (strcmp(ns, s->d->ns) != 0) {
         doctor_add(s->d, DOCTOR_ERROR, "second-installation", subject,
                    "remove one of the two, or restrict each to namespaces of its own",
@@ -178,6 +180,8 @@ void doctor_check_daemons(struct doctor *d)
     struct daemons s = {.d = d};
     struct vpa_error err;
 
+    if (!d->ns)
+        d->ns = cli_installation(d->cli);
     if (cli_list(d->cli, &cli_deployments, "", on_deployment, &s, &err) < 0) {
         cli_note_list(d->cli, &cli_deployments, "", &err);
         return;

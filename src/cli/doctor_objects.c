@@ -113,12 +113,8 @@ void doctor_check_metrics(struct doctor *d)
 
 struct objects {
     struct doctor *d;
-    struct vpa_table targets; /* "namespace/kind/name" -> the first VPA's name and mode */
+    struct vpa_table targets; /* "namespace/kind/name" -> its first VPA that is not Off, or is */
     size_t count;
-};
-struct target_user {
-    const char *vpa;
-    bool acts;
 };
 
 static const char *target_key(struct cli *cli, const char *ns, const char *kind, const char *name)
@@ -126,22 +122,23 @@ static const char *target_key(struct cli *cli, const char *ns, const char *kind,
     return vpa_arena_printf(&cli->arena, "%s/%s/%s", ns, kind, name);
 }
 
-static void check_target_twice(struct objects *s, const struct vpa_object *vpa, const char *subject)
+static bool is_off(const struct vpa_object *vpa)
+{
+    return vpa_update_mode_of(vpa) == VPA_MODE_OFF;
+}
+
+static void check_target_twice(struct objects *s, struct vpa_object *vpa, const char *subject)
 {
     struct cli *cli = s->d->cli;
     const char *key = target_key(cli, vpa->meta.ns, vpa->target_ref.kind, vpa->target_ref.name);
-    struct target_user *first = vpa_table_find(&s->targets, key);
+    const struct vpa_object *first = vpa_table_find(&s->targets, key);
 
-    if (first) {
+    if (first)
         doctor_add(s->d, DOCTOR_WARNING, "vpa-conflict", subject, "delete one of the two",
                    "it targets %s %s as VPA %s does; only the older one counts",
-                   vpa->target_ref.kind, vpa->target_ref.name, first->vpa);
-        return;
-    }
-    first = vpa_arena_zalloc(&cli->arena, sizeof(*first));
-    first->vpa = vpa_arena_strdup(&cli->arena, vpa->meta.name);
-    first->acts = vpa_update_mode_of(vpa) != VPA_MODE_OFF;
-    vpa_table_put(&s->targets, key, first);
+                   vpa->target_ref.kind, vpa->target_ref.name, first->meta.name);
+    if (!first || (is_off(first) && !is_off(vpa)))
+        vpa_table_put(&s->targets, key, vpa);
 }
 
 static void check_conditions(struct objects *s, const struct vpa_object *vpa, const char *subject)
@@ -180,37 +177,65 @@ static void check_mode(struct objects *s, const struct vpa_object *vpa, const ch
 static int on_vpa(void *ctx, const struct vpa_json *object, struct vpa_error *err)
 {
     struct objects *s = ctx;
-    vpa_auto_arena arena = {0};
-    struct vpa_object vpa;
+    struct vpa_arena *arena = &s->d->cli->arena;
+    struct vpa_object *vpa = vpa_arena_zalloc(arena, sizeof(*vpa));
 
-    if (vpa_object_decode(&arena, object, &vpa, err) < 0)
+    if (vpa_object_decode(arena, object, vpa, err) < 0)
         return -1;
 
     vpa_auto_free char *subject =
-        vpa_xprintf("VerticalPodAutoscaler %s/%s", vpa.meta.ns, vpa.meta.name);
+        vpa_xprintf("VerticalPodAutoscaler %s/%s", vpa->meta.ns, vpa->meta.name);
 
     s->count++;
-    if (vpa.target_ref.present)
-        check_target_twice(s, &vpa, subject);
-    check_conditions(s, &vpa, subject);
-    check_mode(s, &vpa, subject);
+    if (vpa->target_ref.present)
+        check_target_twice(s, vpa, subject);
+    check_conditions(s, vpa, subject);
+    check_mode(s, vpa, subject);
     return 0;
 }
 
 /* ---- horizontal autoscalers ---- */
 
-static bool scales_by_resource(const struct vpa_json *hpa, const char **resource)
+/* p: NULL for a container without a policy. */
+static bool policy_changes(const struct vpa_container_policy *p, const char *resource)
 {
-    static const char *const places[] = {"resource.name", "containerResource.name"};
+    if (!p)
+        return true;
+    if (vpa_str_eq(p->mode, "Off"))
+        return false;
+    for (size_t i = 0; i < p->controlled_resource_count; i++)
+        if (vpa_str_eq(p->controlled_resources[i], resource))
+            return true;
+    return !p->has_controlled_resources;
+}
 
-    vpa_json_foreach (metric, vpa_json_at(hpa, "spec.metrics"))
-        for (size_t i = 0; i < VPA_COUNT(places); i++) {
-            *resource = vpa_json_string(vpa_json_at(metric, places[i]));
-            if (*resource)
-                return true;
-        }
-    *resource = "cpu"; /* the default of an autoscaler without metrics */
-    return vpa_json_count(vpa_json_at(hpa, "spec.metrics")) == 0;
+/* container NULL: of any. Those without a policy are known by the recommendation. */
+static bool vpa_changes(const struct vpa_object *vpa, const char *resource, const char *container)
+{
+    const struct vpa_resource_policy *policy = &vpa->resource_policy;
+    const struct vpa_recommendation *known = &vpa->recommendation;
+
+    if (is_off(vpa))
+        return false;
+    if (container || policy->container_count == 0)
+        return policy_changes(container ? vpa_policy_find(policy, container) : NULL, resource);
+    for (size_t i = 0; i < policy->container_count; i++)
+        if (policy_changes(&policy->containers[i], resource))
+            return true;
+    for (size_t i = 0; i < known->container_count; i++)
+        if (!vpa_policy_find(policy, known->containers[i].container_name))
+            return true;
+    return false;
+}
+
+static void check_metric(struct doctor *d, const struct vpa_object *vpa, const char *subject,
+                         const char *resource, const char *container)
+{
+    if (resource && vpa_changes(vpa, resource, container))
+        doctor_add(d, DOCTOR_WARNING, "hpa", subject,
+                   "scale by another metric, or take the resource out of controlledResources",
+                   "it scales %s %s by %s, which VPA %s changes", vpa->target_ref.kind,
+                   vpa->target_ref.name, resource, vpa->meta.name);
 }
 
 static int on_hpa(void *ctx, const struct vpa_json *hpa, struct vpa_error *err)
@@ -222,18 +247,22 @@ static int on_hpa(void *ctx, const struct vpa_json *hpa, struct vpa_error *err)
     const char *kind = vpa_or_empty(vpa_json_string(vpa_json_at(hpa, "spec.scaleTargetRef.kind")));
     const char *target =
         vpa_or_empty(vpa_json_string(vpa_json_at(hpa, "spec.scaleTargetRef.name")));
-    const struct target_user *user = vpa_table_find(&s->targets, target_key(cli, ns, kind, target));
-    const char *resource;
-
-    (void)err;
-    if (!user || !user->acts || !scales_by_resource(hpa, &resource))
-        return 0;
-
+    const struct vpa_object *vpa = vpa_table_find(&s->targets, target_key(cli, ns, kind, target));
+    const struct vpa_json *metrics = vpa_json_at(hpa, "spec.metrics");
     vpa_auto_free char *subject = vpa_xprintf("HorizontalPodAutoscaler %s/%s", ns, name);
 
-    doctor_add(s->d, DOCTOR_WARNING, "hpa", subject,
-               "scale by another metric, or take the resource out of controlledResources",
-               "it scales %s %s by %s, which VPA %s changes", kind, target, resource, user->vpa);
+    (void)err;
+    if (!vpa)
+        return 0;
+    if (vpa_json_count(metrics) == 0)
+        check_metric(s->d, vpa, subject, "cpu", NULL); /* the default */
+    vpa_json_foreach (metric, metrics) {
+        check_metric(s->d, vpa, subject, vpa_json_string(vpa_json_at(metric, "resource.name")),
+                     NULL);
+        check_metric(s->d, vpa, subject,
+                     vpa_json_string(vpa_json_at(metric, "containerResource.name")),
+                     vpa_json_string(vpa_json_at(metric, "containerResource.container")));
+    }
     return 0;
 }
 

@@ -19,6 +19,7 @@ struct cli_forecast {
     struct cli *cli;
     struct vpa_arena arena;
     struct updater_config config;
+    struct cli_installed at; /* the updater */
     struct cli_dry dry;
     struct updater *updater;
     struct cli_budgets budgets;
@@ -201,25 +202,25 @@ static void tell_of_turns(struct cli_forecast *f)
 
 static const struct cli_kind config_maps = {"v1", "configmaps", "the panic button"};
 
-static void look_at_panic(struct cli_forecast *f)
+const char *cli_panic(struct cli *cli, const char *ns)
 {
-    const char *ns = vpa_status_lease_namespace("");
     const struct vpa_json *object;
     struct vpa_error err;
 
-    if (cli_get(f->cli, &config_maps, ns, VPA_PANIC_CONFIG_MAP, &object, &err) == 0)
-        f->standstill =
-            vpa_arena_printf(&f->arena, "the ConfigMap %s/%s exists: nothing is changed anywhere",
-                             ns, VPA_PANIC_CONFIG_MAP);
-    else if (err.code == VPA_DENIED)
-        cli_note(f->cli, "not allowed to look for the ConfigMap %s/%s, which stops the updater", ns,
+    if (cli_get(cli, &config_maps, ns, VPA_PANIC_CONFIG_MAP, &object, &err) == 0)
+        return vpa_arena_printf(&cli->arena,
+                                "the ConfigMap %s/%s exists: nothing is changed anywhere", ns,
+                                VPA_PANIC_CONFIG_MAP);
+    if (err.code == VPA_DENIED)
+        cli_note(cli, "not allowed to look for the ConfigMap %s/%s, which stops every change", ns,
                  VPA_PANIC_CONFIG_MAP);
+    return NULL;
 }
 
 static void look_at_webhook(struct cli_forecast *f)
 {
     const struct updater_config *config = &f->config;
-    const char *ns = vpa_status_lease_namespace(config->status_lease_namespace);
+    const char *ns = *config->status_lease_namespace ? config->status_lease_namespace : f->at.ns;
     struct vpa_status_view view = {
         .ns = ns, .name = config->status_lease_name, .timeout = config->status_lease_timeout};
     struct vpa_error err;
@@ -290,8 +291,8 @@ static int prepare(struct cli_forecast *f, const char *ns, struct vpa_error *err
 {
     if (cli_budgets_read(f->cli, ns, &f->budgets, err) < 0 || connect_dry(f, err) < 0)
         return -1;
-    cli_updater_config(f->cli, &f->config);
-    look_at_panic(f);
+    cli_updater_config(f->cli, &f->config, &f->at);
+    f->standstill = cli_panic(f->cli, f->at.ns);
     look_at_webhook(f);
     if (*f->config.common.vpa_object_namespace &&
         !vpa_str_eq(f->config.common.vpa_object_namespace, ns))
@@ -380,6 +381,11 @@ struct cli_governors *cli_forecast_governors(struct cli_forecast *forecast)
 const struct updater_config *cli_forecast_config(const struct cli_forecast *forecast)
 {
     return &forecast->config;
+}
+
+const struct cli_installed *cli_forecast_updater(const struct cli_forecast *forecast)
+{
+    return &forecast->at;
 }
 
 struct vpa_kube_client *cli_forecast_client(struct cli_forecast *forecast)

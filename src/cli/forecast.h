@@ -16,6 +16,7 @@
 
 #include "../../updater/env.h"
 #include "cli.h"
+#include "daemon_config.h"
 #include "governors.h"
 #include "verdict.h"
 
@@ -30,9 +31,14 @@ const struct cli_verdict *cli_forecast_find(const struct cli_forecast *forecast,
                                             const char *pod);
 /* Why no pass would do anything at all ("the webhook's Lease ..."), or NULL. */
 const char *cli_forecast_standstill(const struct cli_forecast *forecast);
+/* That the panic button of the daemons in a namespace is pressed, in the arena of the command, or
+ * NULL; what may not be looked for is noted. */
+const char *cli_panic(struct cli *cli, const char *ns);
 /* What the pass worked with: caches and settings, for those who explain more. */
 struct pass_env *cli_forecast_env(struct cli_forecast *forecast);
 const struct updater_config *cli_forecast_config(const struct cli_forecast *forecast);
+/* The Deployment of the updater. */
+const struct cli_installed *cli_forecast_updater(const struct cli_forecast *forecast);
 /* What it has read, ordered by namespace and name; theirs until the forecast is freed. */
 const struct vpa_object *const *cli_forecast_vpas(const struct cli_forecast *forecast,
                                                   size_t *count);

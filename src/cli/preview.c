@@ -3,12 +3,11 @@
 #include <string.h>
 
 #include "../../admission/admit.h"
-#include "../../admission/config.h"
+#include "daemon_config.h"
 #include "lists.h"
 #include "text.h"
 #include "vpa/api/controller.h"
 #include "vpa/api/review.h"
-#include "vpa/base/flags.h"
 #include "vpa/base/str.h"
 #include "vpa/json/json_patch.h"
 #include "vpa/json/json_writer.h"
@@ -117,28 +116,33 @@ static void follow_target(void *ctx, const struct vpa_object *vpa)
                                  target->name);
 }
 
+struct webhook {
+    struct cli *cli;
+    struct cli_forecast *forecast;
+    const char *ns; /* of the pod */
+    struct admission_config config;
+    struct cli_installed at;
+};
+
 /* The answer of the webhook's own function, asked again while it waits for an owner. */
-static void ask(struct cli *cli, struct snapshot_builder *builder, struct vpa_owners *owners,
+static void ask(const struct webhook *w, struct snapshot_builder *builder,
                 const struct vpa_buf *review, struct vpa_buf *answer, struct admit_result *result)
 {
-    struct admission_config config;
-    const struct vpa_flags flags = {admission_flag_rows, admission_flag_count, &config};
-    struct admit_options options;
+    const struct admit_options options = {.startup_boost = w->config.common.gates.cpu_startup_boost,
+                                          .max_cpu_boost = w->config.max_allowed_cpu_boost};
+    struct vpa_owners *owners = cli_forecast_env(w->forecast)->owners;
 
-    vpa_flags_preset(&flags);
-    options = (struct admit_options){.startup_boost = config.common.gates.cpu_startup_boost,
-                                     .max_cpu_boost = config.max_allowed_cpu_boost};
     for (int i = 0; i < TRIES; i++) {
         snapshot_builder_publish(builder, vpa_owners_view(owners));
 
         struct snapshot *snapshot = snapshot_acquire(snapshot_builder_cell(builder));
 
         vpa_buf_clear(answer);
-        admit(snapshot, &options, &cli->arena, review->data, review->len, answer, result);
+        admit(snapshot, &options, &w->cli->arena, review->data, review->len, answer, result);
         snapshot_unref(snapshot);
         if (!result->owner_unknown)
             break;
-        vpa_loop_pump(cli->loop, 100 * VPA_MILLISECOND);
+        vpa_loop_pump(w->cli->loop, 100 * VPA_MILLISECOND);
     }
 }
 
@@ -182,15 +186,46 @@ static int apply(struct cli *cli, struct cli_preview *out, struct vpa_error *err
     return vpa_json_parse(&cli->arena, text.data, text.len, &out->after, err);
 }
 
+/* Why the webhook patches no pod of the namespace, or NULL. */
+static const char *standstill(const struct webhook *w)
+{
+    if (vpa_common_flags_ignore(&w->config.common, w->ns))
+        return vpa_arena_printf(&w->cli->arena, "the webhook leaves the namespace %s out", w->ns);
+    return cli_panic(w->cli, w->at.ns);
+}
+
+/* To the review of a pod, as if the panic button were not pressed: the forecast's client hides
+ * it. */
+static int answer_of_webhook(const struct webhook *w, const struct vpa_buf *pod,
+                             struct cli_preview *out, struct vpa_error *err)
+{
+    vpa_auto_buf review = VPA_BUF(POD_MAX), answer = VPA_BUF(ADMIT_ANSWER_MAX);
+    struct snapshot_builder *builder = snapshot_builder_new(&(struct snapshot_options){
+        .client = cli_forecast_client(w->forecast), .ns = w->ns, .panic_ns = w->at.ns});
+    struct vpa_json_writer writer;
+    struct admit_result result;
+    int status;
+
+    snapshot_builder_on_vpa(builder, follow_target, cli_forecast_env(w->forecast)->owners);
+    vpa_json_writer_init(&writer, &review);
+    put_review(&writer, w->ns, pod);
+    status = fill_builder(w->cli, builder, err);
+    if (status == 0) {
+        ask(w, builder, &review, &answer, &result);
+        status = read_answer(w->cli, &answer, &result, out, err);
+    }
+    snapshot_builder_free(builder);
+    return status;
+}
+
 int cli_preview(struct cli *cli, struct cli_forecast *forecast, const char *ns,
                 const struct vpa_json *pod, struct cli_preview *out, struct vpa_error *err)
 {
     const struct vpa_json *template = template_of(cli, ns, pod);
-    struct vpa_owners *owners = cli_forecast_env(forecast)->owners;
-    vpa_auto_buf object = VPA_BUF(POD_MAX), review = VPA_BUF(POD_MAX),
-                 answer = VPA_BUF(ADMIT_ANSWER_MAX);
+    struct webhook webhook = {.cli = cli, .forecast = forecast, .ns = ns};
+    vpa_auto_buf object = VPA_BUF(POD_MAX);
     struct vpa_json_writer w;
-    struct admit_result result;
+    const char *why_not;
 
     *out = (struct cli_preview){.why_not = "", .from_template = template != NULL};
     vpa_json_writer_init(&w, &object);
@@ -199,22 +234,13 @@ int cli_preview(struct cli *cli, struct cli_forecast *forecast, const char *ns,
         return vpa_fail(err, VPA_LIMIT, "the pod is longer than 8 MiB");
     if (vpa_json_parse(&cli->arena, object.data, object.len, &out->before, err) < 0)
         return -1;
-    vpa_json_writer_init(&w, &review);
-    put_review(&w, ns, &object);
-
-    struct snapshot_builder *builder = snapshot_builder_new(&(struct snapshot_options){
-        .client = cli_forecast_client(forecast), .ns = ns, .panic_ns = ns});
-
-    snapshot_builder_on_vpa(builder, follow_target, owners);
-
-    int status = fill_builder(cli, builder, err);
-
-    if (status == 0) {
-        ask(cli, builder, owners, &review, &answer, &result);
-        status = read_answer(cli, &answer, &result, out, err);
-    }
-    snapshot_builder_free(builder);
-    return status < 0 ? -1 : apply(cli, out, err);
+    cli_admission_config(cli, &webhook.config, &webhook.at);
+    why_not = standstill(&webhook);
+    if (why_not)
+        out->why_not = why_not;
+    else if (answer_of_webhook(&webhook, &object, out, err) < 0)
+        return -1;
+    return apply(cli, out, err);
 }
 
 /* ---- diff ---- */

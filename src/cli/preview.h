@@ -1,6 +1,7 @@
 /*
  * What the webhook would patch into a new pod like a given one: its own function
- * (admission/admit.h) answers a review of the pod that the controller's template would make today.
+ * (admission/admit.h) answers a review of the pod that the controller's template would make today,
+ * under the flags and the panic button of the installed admission controller (daemon_config.h).
  */
 #ifndef CLI_PREVIEW_H
 #define CLI_PREVIEW_H

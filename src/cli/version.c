@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "daemon_config.h"
-#include "lists.h"
 #include "output.h"
 #include "vpa/base/str.h"
 
@@ -20,6 +19,7 @@ static const char *server_version(struct cli *cli, struct vpa_error *err)
 struct images {
     struct cli *cli;
     struct cli_table *table;
+    bool found;
 };
 
 static int on_deployment(void *ctx, const struct vpa_json *object, struct vpa_error *err)
@@ -30,6 +30,7 @@ static int on_deployment(void *ctx, const struct vpa_json *object, struct vpa_er
     vpa_json_foreach (container, vpa_json_at(object, "spec.template.spec.containers")) {
         if (cli_daemon_of(container) == CLI_DAEMONS)
             continue;
+        images->found = true;
         cli_table_cell(images->table, vpa_json_string(vpa_json_at(object, "metadata.name")));
         cli_table_cell(images->table, vpa_json_string(vpa_json_find(container, "image")));
     }
@@ -40,7 +41,7 @@ static int run(struct cli *cli)
 {
     static const struct cli_column columns[] = {{"COMPONENT"}, {"VERSION"}};
     cli_auto_table table = {0};
-    struct images images = {cli, &table};
+    struct images images = {cli, &table, false};
     struct vpa_error err;
     const char *server = NULL;
 
@@ -54,8 +55,7 @@ static int run(struct cli *cli)
         }
         cli_table_cell(&table, "kubernetes");
         cli_table_cell(&table, server);
-        if (cli_list(cli, &cli_deployments, "kube-system", on_deployment, &images, &err) < 0)
-            cli_note_list(cli, &cli_deployments, "kube-system", &err);
+        cli_search_daemons(cli, on_deployment, &images, &images.found);
     }
     cli_print_table(cli, &table, "components");
     return CLI_OK;
@@ -69,7 +69,7 @@ const struct cli_command cli_version = {
     .name = "version",
     .summary = "Versions of the command, the server and the installed daemons",
     .arguments = "",
-    .example = "  # Which images run in kube-system\n  kubectl vpa version",
+    .example = "  # Which images run in the cluster\n  kubectl vpa version",
     .options = options,
     .option_count = VPA_COUNT(options),
     .run = run,

@@ -308,7 +308,9 @@ static void examine_decisions(struct cli *cli, struct cli_forecast *forecast, st
                                         .vpa = about ? about->meta.name : "",
                                         .pods = names,
                                         .pod_count = s->count,
+                                        .updater = *cli_forecast_updater(forecast),
                                         .port = port_of(config),
+                                        .lease_ns = config->leader.resource_namespace,
                                         .lease = config->leader.resource_name};
 
     for (size_t i = 0; i < s->count; i++)

@@ -50,27 +50,54 @@ static const struct {
     const char *named, *kube_system, *anywhere;
     int min_replicas;
     size_t notes;
+    const char *name; /* of the Deployment */
 } installations[] = {
     {RUNS("vpa-updater", "r/vpa-updater:1", "7"), LIST(RUNS("a", "r/vpa-updater:1", "8")), NONE, 7,
-     0},
+     0, "vpa-updater"},
     {NULL, LIST(RUNS("a", "r/vpa-recommender:1", "6") "," RUNS("x", "r/vpa-updater:1", "8")),
-     LIST(RUNS("b", "r/vpa-updater:1", "9")), 8, 0},
+     LIST(RUNS("b", "r/vpa-updater:1", "9")), 8, 0, "x"},
     {NULL, NONE, LIST(RUNS("b", "r/vpa-updater@sha256:0", "9") "," RUNS("c", "vpa-updater", "3")),
-     9, 0},
-    {NULL, NONE, NONE, 2, 1},
-    {NULL, NULL, NULL, 2, 3},
+     9, 0, "b"},
+    {NULL, NONE, LIST(RUNS("s", "vpa-updater", "9\",\"--shadow") "," RUNS("b", "vpa-updater", "3")),
+     3, 0, "b"},
+    {NULL, NONE, NONE, 2, 1, "vpa-updater"},
+    {NULL, NULL, NULL, 2, 3, "vpa-updater"},
 };
 
 START_TEST(flags_are_those_of_the_daemon_wherever_it_runs)
 {
     struct updater_config config;
+    struct cli_installed at;
 
     named = installations[_i].named;
     kube_system = installations[_i].kube_system;
     anywhere = installations[_i].anywhere;
-    cli_updater_config(&cli, &config);
+    cli_updater_config(&cli, &config, &at);
     ck_assert_int_eq(config.min_replicas, installations[_i].min_replicas);
+    ck_assert_str_eq(at.name, installations[_i].name);
+    ck_assert_str_eq(at.ns, strlen(at.name) == 1 ? "s" : "kube-system");
     ck_assert_uint_eq(cli.note_count, installations[_i].notes);
+}
+END_TEST
+
+/* Who gives the flags has not said where the updater runs. */
+START_TEST(given_flags_do_not_hide_where_it_runs)
+{
+    char flags[] = "--updater-flags=--min-replicas=4", pod[] = "p";
+    char *const argv[] = {flags, pod};
+    struct updater_config config;
+    struct cli_installed at;
+    struct vpa_error err;
+    bool help;
+
+    named = NULL;
+    kube_system = NONE;
+    anywhere = _i ? NONE : LIST(RUNS("b", "r/vpa-updater:1", "9"));
+    ck_assert_int_eq(cli_parse(&cli, (int)VPA_COUNT(argv), argv, &help, &err), 0);
+    cli_updater_config(&cli, &config, &at);
+    ck_assert_int_eq(config.min_replicas, 4);
+    ck_assert_str_eq(at.ns, _i ? "kube-system" : "s");
+    ck_assert_uint_eq(cli.note_count, 0);
 }
 END_TEST
 
@@ -82,6 +109,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, flags_are_those_of_the_daemon_wherever_it_runs, 0,
                         VPA_COUNT(installations));
+    tcase_add_loop_test(tc, given_flags_do_not_hide_where_it_runs, 0, 2);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

@@ -14,6 +14,8 @@ static const char *forbidden; /* part of the path of what may not be listed; NUL
 static const char *lease;
 static const char *lease_at;    /* the only path where there is one; NULL: all */
 static const char *deployments; /* a list */
+static const char *kube_system; /* the list of that namespace; NULL: the same */
+static const char *vpas, *hpas; /* lists */
 static const char *account;     /* part of the only user who has rights; NULL: all have */
 static char *review;            /* the last one, heap */
 
@@ -35,7 +37,12 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
                                   ? "{\"status\":{\"allowed\":false}}"
                                   : "{\"status\":{\"allowed\":true}}");
     } else if (deployments && strstr(q->path, "/deployments")) {
-        vpa_memory_reply_json(r, 200, deployments);
+        vpa_memory_reply_json(
+            r, 200, kube_system && strstr(q->path, "/namespaces/") ? kube_system : deployments);
+    } else if (vpas && strstr(q->path, "/verticalpodautoscalers")) {
+        vpa_memory_reply_json(r, 200, vpas);
+    } else if (hpas && strstr(q->path, "/horizontalpodautoscalers")) {
+        vpa_memory_reply_json(r, 200, hpas);
     } else {
         vpa_memory_reply_json(r, 200, "{\"items\":[]}");
     }
@@ -48,7 +55,7 @@ static void setup(void)
     cli.loop = loop;
     cli.client = client;
     doctor = (struct doctor){.cli = &cli, .ns = "kube-system"};
-    forbidden = lease = lease_at = deployments = account = NULL;
+    forbidden = lease = lease_at = deployments = kube_system = vpas = hpas = account = NULL;
     review = NULL;
 }
 
@@ -142,8 +149,9 @@ START_TEST(rights_are_asked_for_as_the_server_would)
 END_TEST
 
 #define CHART "x-vertical-pod-autoscaler-"
-#define RUNS(NAME, ACCOUNT, IMAGE, ARGS)                                                           \
-    "{\"metadata\":{\"namespace\":\"kube-system\",\"name\":\"" NAME "\"},"                         \
+#define RUNS(NAME, ACCOUNT, IMAGE, ARGS) RUNS_IN("kube-system", NAME, ACCOUNT, IMAGE, ARGS)
+#define RUNS_IN(NS, NAME, ACCOUNT, IMAGE, ARGS)                                                    \
+    "{\"metadata\":{\"namespace\":\"" NS "\",\"name\":\"" NAME "\"},"                              \
     "\"spec\":{\"replicas\":1,\"template\":{\"spec\":{" ACCOUNT "\"containers\":[{\"name\":\"d\"," \
     "\"image\":\"" IMAGE "\",\"args\":[" ARGS "]}]}}},\"status\":{\"readyReplicas\":1}}"
 #define OF_THE_CHART(NAME, TAG, ARGS)                                                              \
@@ -194,6 +202,45 @@ START_TEST(a_deployment_without_an_account_has_the_namespaces)
         "b", "", "vpa-updater", "") "," RUNS("c", "", "vpa-admission-controller", "") "]}");
     doctor_check_rights(&doctor);
     ck_assert_int_eq(finding("rights")->level, DOCTOR_OK);
+}
+END_TEST
+
+#define ALL_IN(NS, ARGS)                                                                           \
+    RUNS_IN(NS, "r", "", "vpa-recommender", ARGS)                                                  \
+    "," RUNS_IN(NS, "u", "", "vpa-updater", ARGS) "," RUNS_IN(NS, "a", "",                         \
+                                                              "vpa-admission-controller", ARGS)
+#define LIST(...) "{\"items\":[" __VA_ARGS__ "]}"
+
+static const struct {
+    const char *kube_system, *deployments;
+    const char *asked; /* --installation */
+    const char *ns;    /* of the installation */
+    size_t wrong, beside;
+} places[] = {
+    {LIST(), LIST(ALL_IN("vpa", "")), NULL, "vpa", 0, 0},
+    {LIST(), LIST(ALL_IN("vpa", "")), "kube-system", "kube-system", 6, 3},
+    {LIST(), LIST(ALL_IN("a", "\"--shadow\"") "," ALL_IN("vpa", "")), NULL, "vpa", 0, 0},
+    {LIST(), LIST(ALL_IN("vpa", "") "," ALL_IN("x", "\"--shadow=true\"")), NULL, "vpa", 0, 0},
+    {LIST(ALL_IN("kube-system", "")), LIST(ALL_IN("a", "") "," ALL_IN("kube-system", "")), NULL,
+     "kube-system", 3, 3},
+    {LIST(), LIST(), NULL, "kube-system", 3, 0},
+    {LIST(), LIST(ALL_IN("a", "\"--shadow\"")), NULL, "kube-system", 3, 0},
+};
+
+START_TEST(an_installation_may_be_anywhere)
+{
+    size_t wrong = 0, beside = 0;
+
+    doctor.ns = places[_i].asked;
+    kube_system = places[_i].kube_system;
+    take_deployments(places[_i].deployments);
+    for (size_t i = 0; i < doctor.count; i++) {
+        wrong += doctor.items[i].level != DOCTOR_OK;
+        beside += vpa_str_eq(doctor.items[i].check, "second-installation");
+    }
+    ck_assert_str_eq(doctor.ns, places[_i].ns);
+    ck_assert_uint_eq(wrong, places[_i].wrong);
+    ck_assert_uint_eq(beside, places[_i].beside);
 }
 END_TEST
 
@@ -272,6 +319,73 @@ START_TEST(digests_are_not_compared)
 }
 END_TEST
 
+#define VPA(NAME, MODE, POLICIES, STATUS)                                                          \
+    "{\"metadata\":{\"namespace\":\"shop\",\"name\":\"" NAME "\"},\"spec\":{\"targetRef\":{"       \
+    "\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\"},\"updatePolicy\":{"      \
+    "\"updateMode\":\"" MODE "\"},\"resourcePolicy\":{\"containerPolicies\":[" POLICIES "]}},"     \
+    "\"status\":{\"recommendation\":{\"containerRecommendations\":[" STATUS "]}}}"
+#define POLICY(NAME, REST) "{\"containerName\":\"" NAME "\"," REST "}"
+#define CONTROLS(LIST) "\"controlledResources\":[" LIST "]"
+#define RECOMMENDED(NAME) "{\"containerName\":\"" NAME "\",\"target\":{\"memory\":\"1Gi\"}}"
+#define MEMORY CONTROLS("\"memory\"")
+#define RESOURCE(NAME) "{\"type\":\"Resource\",\"resource\":{\"name\":\"" NAME "\"}}"
+#define OF_CONTAINER(NAME, CONTAINER)                                                              \
+    "{\"type\":\"ContainerResource\",\"containerResource\":{\"name\":\"" NAME                      \
+    "\",\"container\":\"" CONTAINER "\"}}"
+#define QUEUE "{\"type\":\"External\",\"external\":{}}"
+
+static const struct {
+    const char *vpas, *metrics;
+    const char *by; /* the resource of the only conflict; NULL: there is none */
+} conflicts[] = {
+    {VPA("v", "Recreate", "", ""), RESOURCE("cpu"), "cpu"},
+    {VPA("v", "Recreate", "", ""), "", "cpu"},
+    {VPA("v", "Recreate", "", ""), QUEUE, NULL},
+    {VPA("v", "Off", "", ""), RESOURCE("cpu"), NULL},
+    {VPA("v", "Recreate", POLICY("*", MEMORY), RECOMMENDED("app")), RESOURCE("cpu"), NULL},
+    {VPA("v", "Recreate", POLICY("*", MEMORY), ""), "", NULL},
+    {VPA("v", "Recreate", POLICY("*", MEMORY), ""), RESOURCE("cpu") "," RESOURCE("memory"),
+     "memory"},
+    {VPA("v", "Recreate", POLICY("*", MEMORY), ""), QUEUE "," OF_CONTAINER("memory", "app"),
+     "memory"},
+    {VPA("v", "Recreate", POLICY("*", CONTROLS("")), ""), RESOURCE("cpu"), NULL},
+    {VPA("v", "Recreate", POLICY("*", "\"mode\":\"Off\""), ""), RESOURCE("memory"), NULL},
+    {VPA("v", "Recreate", POLICY("*", MEMORY) "," POLICY("side", "\"mode\":\"Auto\""), ""),
+     RESOURCE("cpu"), "cpu"},
+    {VPA("v", "Recreate", POLICY("*", MEMORY) "," POLICY("side", "\"mode\":\"Auto\""), ""),
+     OF_CONTAINER("cpu", "app"), NULL},
+    {VPA("v", "Recreate", POLICY("*", MEMORY) "," POLICY("side", "\"mode\":\"Auto\""), ""),
+     OF_CONTAINER("cpu", "side"), "cpu"},
+    {VPA("v", "Recreate", POLICY("app", MEMORY), RECOMMENDED("app")), RESOURCE("cpu"), NULL},
+    {VPA("v", "Recreate", POLICY("app", MEMORY), RECOMMENDED("app") "," RECOMMENDED("side")),
+     RESOURCE("cpu"), "cpu"},
+    {VPA("a", "Off", "", "") "," VPA("v", "Recreate", "", ""), RESOURCE("cpu"), "cpu"},
+};
+
+START_TEST(an_autoscaler_conflicts_over_what_a_vpa_changes)
+{
+    vpa_auto_free char *list = vpa_xprintf("{\"items\":[%s]}", conflicts[_i].vpas);
+    vpa_auto_free char *scaled = vpa_xprintf(
+        "{\"items\":[{\"metadata\":{\"namespace\":\"shop\",\"name\":\"h\"},\"spec\":{"
+        "\"scaleTargetRef\":{\"kind\":\"Deployment\",\"name\":\"web\"},\"metrics\":[%s]}}]}",
+        conflicts[_i].metrics);
+    size_t count = 0;
+
+    vpas = list;
+    hpas = scaled;
+    doctor_check_objects(&doctor);
+    for (size_t i = 0; i < doctor.count; i++)
+        count += vpa_str_eq(doctor.items[i].check, "hpa");
+    ck_assert_uint_eq(count, conflicts[_i].by != NULL);
+    if (conflicts[_i].by) {
+        vpa_auto_free char *text =
+            vpa_xprintf("it scales Deployment web by %s, which VPA v changes", conflicts[_i].by);
+
+        ck_assert_str_eq(finding("hpa")->text, text);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cli doctor");
@@ -285,9 +399,12 @@ int main(void)
     tcase_add_test(tc, accounts_are_those_of_the_deployments);
     tcase_add_loop_test(tc, the_account_of_a_second_recommender_is_not_that_of_the_first, 0, 2);
     tcase_add_test(tc, a_deployment_without_an_account_has_the_namespaces);
+    tcase_add_loop_test(tc, an_installation_may_be_anywhere, 0, (int)VPA_COUNT(places));
     tcase_add_loop_test(tc, leases_are_those_of_the_deployments, 0, (int)VPA_COUNT(elections));
     tcase_add_test(tc, the_webhooks_lease_is_that_which_the_updater_reads);
     tcase_add_loop_test(tc, digests_are_not_compared, 0, (int)VPA_COUNT(images));
+    tcase_add_loop_test(tc, an_autoscaler_conflicts_over_what_a_vpa_changes, 0,
+                        (int)VPA_COUNT(conflicts));
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

@@ -1,0 +1,91 @@
+/* Whose values the command diff shows where several VPAs govern a workload. */
+#include <check.h>
+#include <string.h>
+
+#include "client_fixture.h"
+#include "cli.h"
+#include "suite.h"
+#include "vpa/base/str.h"
+
+static struct cli cli;
+static const char *vpas; /* items of the list */
+
+#define WEB                                                                                        \
+    "{\"kind\":\"Deployment\",\"metadata\":{\"namespace\":\"shop\",\"name\":\"web\"},\"spec\":{"   \
+    "\"selector\":{\"matchLabels\":{\"app\":\"web\"}},\"template\":{\"metadata\":{\"labels\":{"    \
+    "\"app\":\"web\"}},\"spec\":{\"containers\":[{\"name\":\"app\",\"resources\":{\"requests\":{"  \
+    "\"cpu\":\"1\"}}}]}}}}"
+#define VPA(NAME, MODE, CPU)                                                                       \
+    "{\"metadata\":{\"namespace\":\"shop\",\"name\":\"" NAME "\"},\"spec\":{\"selector\":{"        \
+    "\"matchLabels\":{\"app\":\"web\"}},\"updatePolicy\":{\"updateMode\":\"" MODE "\"}},"          \
+    "\"status\":{\"recommendation\":{\"containerRecommendations\":[{\"containerName\":\"app\","    \
+    "\"target\":{\"cpu\":\"" CPU "\"}}]}}}"
+
+static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    const char *items = strstr(q->path, "verticalpodautoscalers") ? vpas
+                        : strstr(q->path, "/deployments")         ? WEB
+                                                                  : "";
+    vpa_auto_free char *list = vpa_xprintf("{\"items\":[%s]}", items);
+
+    (void)ctx;
+    vpa_memory_reply_json(r, 200, strstr(q->path, "/deployments/web") ? WEB : list);
+}
+
+static void setup(void)
+{
+    static const char *const args[] = {"deploy/web"};
+
+    cli_init(&cli);
+    cli.command = cli_command_find("diff");
+    start_client(serve, 1772366400, 3);
+    cli.loop = loop;
+    cli.client = client;
+    cli.transport = transport;
+    cli.ns = "shop";
+    cli.args = (const char **)(void *)args;
+    cli.arg_count = VPA_COUNT(args);
+}
+
+static void teardown(void)
+{
+    stop_client();
+    cli.client = NULL;
+    cli.transport = NULL;
+    cli.args = NULL;
+    cli_release(&cli);
+}
+
+static const struct {
+    const char *vpas;
+    const char *cpu;
+    const char *note; /* NULL: there is none */
+} cases[] = {
+    {VPA("a", "Off", "2") "," VPA("b", "Initial", "3"), "3", NULL},
+    {VPA("b", "Recreate", "3") "," VPA("a", "Off", "2") "," VPA("c", "Auto", "4"), "3", NULL},
+    {VPA("b", "Off", "3") "," VPA("a", "Off", "2"), "2", "VPA a is Off"},
+};
+
+START_TEST(the_values_are_of_a_vpa_that_acts)
+{
+    vpa_auto_free char *line = vpa_xprintf("+ app.requests.cpu: %s\n", cases[_i].cpu);
+
+    vpas = cases[_i].vpas;
+    ck_assert_int_eq(cli.command->run(&cli), CLI_OK);
+    ck_assert_msg(strstr(vpa_buf_text(&cli.out), line) != NULL, "%s", vpa_buf_text(&cli.out));
+    ck_assert_uint_eq(cli.note_count, cases[_i].note != NULL);
+    if (cases[_i].note)
+        ck_assert_msg(vpa_str_starts_with(cli.notes[0], cases[_i].note), "%s", cli.notes[0]);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cli diff");
+    TCase *tc = tcase_create("cli diff");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_loop_test(tc, the_values_are_of_a_vpa_that_acts, 0, (int)VPA_COUNT(cases));
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}

@@ -1,0 +1,203 @@
+/* What a forecast and the preview of a new pod say wherever the daemons run. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client_fixture.h"
+#include "decisions.h"
+#include "forecast.h"
+#include "preview.h"
+#include "suite.h"
+#include "vpa/base/str.h"
+
+static struct cli cli;
+static const char *deployments; /* items of the lists */
+static const char *panic;       /* the namespace where the button is pressed; NULL: none */
+static const char *lease_at;    /* the namespace of the only Lease */
+
+#define RUNS(NS, NAME, IMAGE, ARGS)                                                                \
+    "{\"metadata\":{\"namespace\":\"" NS "\",\"name\":\"" NAME "\"},\"spec\":{\"template\":{"      \
+    "\"spec\":{\"containers\":[{\"name\":\"d\",\"image\":\"" IMAGE "\",\"args\":[" ARGS "]}]}}}}"
+#define LEASE "{\"kind\":\"Lease\",\"spec\":{\"renewTime\":\"2026-03-01T11:59:50.000000Z\"}}"
+
+#define POD                                                                                        \
+    "{\"metadata\":{\"name\":\"web-1\",\"namespace\":\"shop\",\"labels\":{\"app\":\"web\"}},"      \
+    "\"spec\":{\"containers\":[{\"name\":\"app\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}"
+#define VPA                                                                                        \
+    "{\"metadata\":{\"name\":\"vpa\",\"namespace\":\"shop\"},\"spec\":{\"selector\":{"             \
+    "\"matchLabels\":{\"app\":\"web\"}},\"updatePolicy\":{\"updateMode\":\"Recreate\"},"           \
+    "\"startupBoost\":{\"cpu\":{\"type\":\"Factor\",\"factor\":3}}},\"status\":{"                  \
+    "\"recommendation\":{"                                                                         \
+    "\"containerRecommendations\":[{\"containerName\":\"app\",\"target\":{\"cpu\":\"2\"}}]}}}"
+
+static bool is_in(const struct vpa_memory_request *q, const char *ns, const char *resource)
+{
+    vpa_auto_free char *part = vpa_xprintf("/namespaces/%s/%s", ns ? ns : "", resource);
+
+    return strstr(q->path, part) != NULL;
+}
+
+static const char *answer_to(const struct vpa_memory_request *q)
+{
+    if (strstr(q->path, "/configmaps/vpa-panic"))
+        return is_in(q, panic, "configmaps") ? "{}" : NULL;
+    if (strstr(q->path, "/leases/"))
+        return is_in(q, lease_at, "leases") ? LEASE : NULL;
+    if (strstr(q->path, "/deployments/"))
+        return NULL;
+    if (strstr(q->path, "/verticalpodautoscalers"))
+        return "{\"items\":[" VPA "]}";
+    return "{\"items\":[]}";
+}
+
+static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    const char *answer = answer_to(q);
+
+    (void)ctx;
+    if (vpa_str_starts_with(q->path, "/apis/apps/v1/deployments")) {
+        vpa_auto_free char *list = vpa_xprintf("{\"items\":[%s]}", deployments);
+
+        vpa_memory_reply_json(r, 200, list);
+    } else if (answer) {
+        vpa_memory_reply_json(r, 200, answer);
+    } else {
+        vpa_memory_reply_status(r, 404, NULL,
+                                is_in(q, "vpa", "deployments/x-updater")
+                                    ? "there is no vpa/x-updater"
+                                    : "there is none");
+    }
+}
+
+static void setup(void)
+{
+    cli_init(&cli);
+    cli.command = cli_command_find("why");
+    start_client(serve, 1772366400, 3); /* 2026-03-01T12:00:00Z */
+    cli.loop = loop;
+    cli.client = client;
+    cli.transport = transport;
+    deployments = RUNS("vpa", "x-updater", "r/vpa-updater:1", "");
+    panic = NULL;
+    lease_at = "vpa";
+    setenv("NAMESPACE", "of-the-user", 1);
+}
+
+static void teardown(void)
+{
+    unsetenv("NAMESPACE");
+    stop_client();
+    cli.client = NULL;
+    cli.transport = NULL;
+    cli_release(&cli);
+}
+
+static const struct {
+    const char *deployments, *panic, *lease_at;
+    const char *standstill; /* a part of it; NULL: there is none */
+} installations[] = {
+    {RUNS("vpa", "x-updater", "r/vpa-updater:1", ""), NULL, "vpa", NULL},
+    {RUNS("vpa", "x-updater", "r/vpa-updater:1", ""), "of-the-user", "vpa", NULL},
+    {RUNS("vpa", "x-updater", "r/vpa-updater:1", ""), "vpa", "vpa", "ConfigMap vpa/vpa-panic"},
+    {RUNS("vpa", "x-updater", "r/vpa-updater:1", ""), NULL, "kube-system", "Lease of the webhook"},
+    {RUNS("vpa", "x-updater", "r/vpa-updater:1",
+          "\"--admission-controller-status-lease-namespace=ns\""),
+     NULL, "ns", NULL},
+    {"", NULL, "kube-system", NULL},
+    {"", "kube-system", "kube-system", "ConfigMap kube-system/vpa-panic"},
+};
+
+START_TEST(what_stops_the_updater_is_looked_for_where_it_runs)
+{
+    struct cli_forecast *forecast;
+    struct vpa_error err;
+    const char *standstill, *wanted = installations[_i].standstill;
+
+    deployments = installations[_i].deployments;
+    panic = installations[_i].panic;
+    lease_at = installations[_i].lease_at;
+    forecast = cli_forecast_new(&cli, "shop", &err);
+    ck_assert_msg(forecast != NULL, "%s", err.text);
+    standstill = cli_forecast_standstill(forecast);
+    ck_assert_msg((standstill != NULL) == (wanted != NULL), "%s", standstill);
+    if (wanted)
+        ck_assert_msg(strstr(standstill, wanted) != NULL, "%s", standstill);
+    cli_forecast_free(forecast);
+}
+END_TEST
+
+START_TEST(the_ledger_is_that_of_the_updater_wherever_it_runs)
+{
+    struct cli_forecast *forecast;
+    struct cli_decisions found;
+    struct vpa_error err;
+
+    forecast = cli_forecast_new(&cli, "shop", &err);
+    ck_assert_msg(forecast != NULL, "%s", err.text);
+    cli_decisions_about(
+        &cli,
+        &(struct cli_decisions_query){
+            .ns = "shop", .vpa = "", .updater = *cli_forecast_updater(forecast), .lease = ""},
+        &found);
+    ck_assert_str_eq(found.missing, "there is no vpa/x-updater");
+    cli_forecast_free(forecast);
+}
+END_TEST
+
+#define WEBHOOK(ARGS)                                                                              \
+    RUNS("ops", "x-updater", "r/vpa-updater:1", "")                                                \
+    "," RUNS("vpa", "x-admission", "r/vpa-admission-controller:1", ARGS)
+
+static const struct {
+    const char *deployments, *panic;
+    const char *patch;   /* a part of it; NULL: there is none */
+    const char *why_not; /* a part of it */
+} webhooks[] = {
+    {WEBHOOK(""), NULL, "\"6\"", ""},
+    {WEBHOOK("\"--max-allowed-cpu-boost=5\""), NULL, "\"5\"", ""},
+    {WEBHOOK("\"--feature-gates=CPUStartupBoost=false\""), NULL, "\"2\"", ""},
+    {WEBHOOK("\"--vpa-object-namespace=shop\""), NULL, "\"6\"", ""},
+    {WEBHOOK("\"--vpa-object-namespace=other\""), NULL, NULL, "leaves the namespace shop out"},
+    {WEBHOOK("\"--ignored-vpa-object-namespaces=a,shop\""), NULL, NULL, "leaves the namespace"},
+    {WEBHOOK(""), "vpa", NULL, "ConfigMap vpa/vpa-panic"},
+    {WEBHOOK(""), "shop", "\"6\"", ""},
+    {"", NULL, "\"6\"", ""},
+};
+
+START_TEST(a_new_pod_gets_what_the_installed_webhook_gives)
+{
+    const char *patch = webhooks[_i].patch;
+    struct cli_forecast *forecast;
+    const struct vpa_json *pod;
+    struct cli_preview preview;
+    struct vpa_error err;
+
+    deployments = webhooks[_i].deployments;
+    panic = webhooks[_i].panic;
+    forecast = cli_forecast_new(&cli, "shop", &err);
+    ck_assert_msg(forecast != NULL, "%s", err.text);
+    ck_assert_int_eq(vpa_json_parse(&cli.arena, POD, strlen(POD), &pod, &err), 0);
+    ck_assert_msg(cli_preview(&cli, forecast, "shop", pod, &preview, &err) == 0, "%s", err.text);
+    ck_assert_msg((preview.patch != NULL) == (patch != NULL), "%s", preview.why_not);
+    if (patch)
+        ck_assert_msg(strstr(preview.patch, patch) != NULL, "%s", preview.patch);
+    ck_assert_ptr_nonnull(preview.after);
+    ck_assert_msg(strstr(preview.why_not, webhooks[_i].why_not) != NULL, "%s", preview.why_not);
+    cli_forecast_free(forecast);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cli forecast");
+    TCase *tc = tcase_create("cli forecast");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_loop_test(tc, what_stops_the_updater_is_looked_for_where_it_runs, 0,
+                        (int)VPA_COUNT(installations));
+    tcase_add_test(tc, the_ledger_is_that_of_the_updater_wherever_it_runs);
+    tcase_add_loop_test(tc, a_new_pod_gets_what_the_installed_webhook_gives, 0,
+                        (int)VPA_COUNT(webhooks));
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}

@@ -1,0 +1,84 @@
+/* Which daemons the command version finds. */
+#include <check.h>
+#include <string.h>
+
+#include "client_fixture.h"
+#include "cli.h"
+#include "suite.h"
+
+static struct cli cli;
+static const char *kube_system, *everywhere; /* lists; NULL: 403 */
+
+static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    const char *list = strstr(q->path, "/namespaces/kube-system/") ? kube_system : everywhere;
+
+    (void)ctx;
+    if (strstr(q->path, "/version"))
+        vpa_memory_reply_json(r, 200, "{\"gitVersion\":\"v1.35.0\"}");
+    else if (list)
+        vpa_memory_reply_json(r, 200, list);
+    else
+        vpa_memory_reply_status(r, 403, NULL, "no");
+}
+
+static void setup(void)
+{
+    cli_init(&cli);
+    cli.command = cli_command_find("version");
+    start_client(serve, 1772366400, 3);
+    cli.loop = loop;
+    cli.client = client;
+}
+
+static void teardown(void)
+{
+    stop_client();
+    cli.client = NULL;
+    cli_release(&cli);
+}
+
+#define RUNS(NS, IMAGE)                                                                            \
+    "{\"metadata\":{\"name\":\"d\",\"namespace\":\"" NS "\"},\"spec\":{\"template\":{\"spec\":{"   \
+    "\"containers\":[{\"name\":\"d\",\"image\":\"" IMAGE "\"}]}}}}"
+#define LIST(...) "{\"items\":[" __VA_ARGS__ "]}"
+
+static const struct {
+    const char *kube_system, *everywhere;
+    const char *image; /* NULL: none is found */
+    size_t notes;
+} installations[] = {
+    {LIST(RUNS("kube-system", "vpa-updater:1")), NULL, "vpa-updater:1", 0},
+    {LIST(RUNS("kube-system", "coredns:1")),
+     LIST(RUNS("kube-system", "coredns:1") "," RUNS("vpa", "vpa-updater:2")), "vpa-updater:2", 0},
+    {NULL, LIST(RUNS("vpa", "vpa-updater:2")), "vpa-updater:2", 1},
+    {LIST(), LIST(), NULL, 0},
+    {NULL, NULL, NULL, 2},
+};
+
+START_TEST(daemons_are_found_wherever_they_run)
+{
+    const char *image = installations[_i].image;
+
+    kube_system = installations[_i].kube_system;
+    everywhere = installations[_i].everywhere;
+    ck_assert_int_eq(cli.command->run(&cli), CLI_OK);
+    ck_assert_ptr_nonnull(strstr(vpa_buf_text(&cli.out), "v1.35.0"));
+    ck_assert_ptr_null(strstr(vpa_buf_text(&cli.out), "coredns"));
+    ck_assert_msg((strstr(vpa_buf_text(&cli.out), image ? image : "vpa-updater") != NULL) ==
+                      (image != NULL),
+                  "%s", vpa_buf_text(&cli.out));
+    ck_assert_uint_eq(cli.note_count, installations[_i].notes);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cli version");
+    TCase *tc = tcase_create("cli version");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_loop_test(tc, daemons_are_found_wherever_they_run, 0, (int)VPA_COUNT(installations));
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}
