@@ -10,7 +10,7 @@
  * A container with an expired boost marker gets its recommendation like the others, or its original
  * resources when there is no recommendation to give: mode Off, container mode Off, nothing
  * recommended. When only memory is recommended, the boosted cpu still has to go, so cpu comes from
- * the marker. So it does when the pod cannot take what is recommended (U31, U33): then the end
+ * the marker. So it does when the pod cannot take what is recommended (U31, U33, U41): then the end
  * of the boost is all that is done, or the pod would stay boosted for good. A container that had no
  * cpu request has none to go back to: it goes down to what is recommended for its cpu.
  */
