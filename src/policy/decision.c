@@ -8,18 +8,42 @@
 
 #define LIMITS_TEXT_MAX ((size_t)64 << 10)
 
-int vpa_decision_make(struct vpa_arena *arena, const struct vpa_decision_facts *facts,
-                      struct vpa_decision *out, struct vpa_error *err)
+/* As the webhook does: what was scaled to fit a Pod LimitRange may have become -1. */
+static void floor_memory(struct vpa_recommendation *recommendation)
+{
+    for (size_t i = 0; i < recommendation->container_count; i++) {
+        struct vpa_container_recommendation *r = &recommendation->containers[i];
+        struct vpa_resource_list *const lists[] = {&r->target, &r->lower_bound, &r->upper_bound};
+
+        for (size_t k = 0; k < VPA_COUNT(lists); k++) {
+            struct vpa_quantity *q = (struct vpa_quantity *)vpa_resource_find(lists[k], VPA_MEMORY);
+
+            if (q && vpa_quantity_sign(q) < 0)
+                *q = vpa_quantity_units(0, (enum vpa_quantity_format)q->format);
+        }
+    }
+}
+
+int vpa_decision_wanted(struct vpa_arena *arena, const struct vpa_decision_facts *facts,
+                        struct vpa_recommendation *out, struct vpa_error *err)
 {
     struct vpa_capped capped;
 
     if (vpa_capping_process(arena, facts->vpa, facts->pod, facts->limits, &capped, err) < 0)
         return -1;
-    out->wanted = capped.recommendation;
-    out->admission =
-        vpa_priority_admit(facts->pod, facts->vpa, &capped.recommendation, facts->infeasible,
-                           facts->options, facts->now, &out->priority);
-    out->allowed = vpa_eviction_requirements_hold(facts->pod, facts->vpa, &capped.recommendation);
+    floor_memory(&capped.recommendation);
+    *out = capped.recommendation;
+    return 0;
+}
+
+int vpa_decision_make(struct vpa_arena *arena, const struct vpa_decision_facts *facts,
+                      struct vpa_decision *out, struct vpa_error *err)
+{
+    if (vpa_decision_wanted(arena, facts, &out->wanted, err) < 0)
+        return -1;
+    out->admission = vpa_priority_admit(facts->pod, facts->vpa, &out->wanted, facts->infeasible,
+                                        facts->options, facts->now, &out->priority);
+    out->allowed = vpa_eviction_requirements_hold(facts->pod, facts->vpa, &out->wanted);
     return 0;
 }
 

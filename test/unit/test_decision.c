@@ -846,7 +846,8 @@ END_TEST
 static const char *const no_inputs[] = {
     "{}", "[]", "{'now':'x'}",
     "{'now':'1','updateThreshold':'0x1p-3','lifetimeThreshold':'1','oomThreshold':'1',"
-    "'perVPAConfig':true,'admission':'nonsense','priority':'0x1p0','scaleUp':true,"
+    "'perVPAConfig':true,'admission':'nonsense','priority':'0x1p0','scaleUp':"
+    "true,"
     "'outsideRange':true,'allowed':true}"};
 
 START_TEST(what_is_no_decision_is_refused)
@@ -886,6 +887,39 @@ START_TEST(unknown_limits_make_no_decision)
 }
 END_TEST
 
+#define LIMITS(items) "{'metadata':{'name':'l','namespace':'n'},'spec':{'limits':[" items "]}}"
+
+/* What is scaled to fit a Pod LimitRange may have become -1, which no pod is ever given: one that
+ * has 0 has what it should have. */
+START_TEST(memory_is_never_below_zero)
+{
+    vpa_auto_arena arena = {0};
+    struct vpa_namespace_limits limits;
+    const struct vpa_priority_options options = {.update_threshold = 0.1};
+    const struct vpa_decision_facts facts = {
+        .pod = objects_pod(
+            &arena, "{'metadata':{'name':'p','namespace':'n'},'spec':{'containers':[{'name':'a',"
+                    "'resources':{'requests':{'memory':'0'}}},{'name':'b','resources':{'requests':"
+                    "{'memory':'1Gi'},'limits':{'memory':'1Gi'}}}]},'status':{'phase':'Running',"
+                    "'startTime':'2026-03-01T11:59:00Z'}}"),
+        .vpa = objects_vpa(
+            &arena, "{'metadata':{'name':'v','namespace':'n'},'spec':{'updatePolicy':{'updateMode':"
+                    "'Recreate'}},'status':{'recommendation':{'containerRecommendations':[{"
+                    "'containerName':'a','target':{'memory':'0'},'lowerBound':{'memory':'0'},"
+                    "'upperBound':{'memory':'0'}},{'containerName':'b','target':{'memory':'2Gi'},"
+                    "'lowerBound':{'memory':'2Gi'},'upperBound':{'memory':'2Gi'}}]}}}"),
+        .limits = &limits,
+        .options = &options,
+        .now = vpa_time_from_unix(START, 0)};
+    struct vpa_decision decision;
+    struct vpa_error err;
+
+    read_limits(&arena, LIMITS("{'type':'Pod','max':{'memory':'1Gi'}}"), &limits);
+    ck_assert_int_eq(vpa_decision_make(&arena, &facts, &decision, &err), 0);
+    ck_assert_int_eq(decision.admission, VPA_ADMIT_DIFF_TOO_LOW);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("decision");
@@ -898,6 +932,7 @@ int main(void)
     tcase_add_test(tc, what_a_patch_rested_on);
     tcase_add_test(tc, ten_thousand_recommendations_are_made_again);
     tcase_add_test(tc, unknown_limits_make_no_decision);
+    tcase_add_test(tc, memory_is_never_below_zero);
     tcase_add_loop_test(tc, what_is_no_decision_is_refused, 0, VPA_COUNT(no_inputs));
     suite_add_tcase(suite, tc);
     return run_suite(suite);

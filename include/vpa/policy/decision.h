@@ -29,6 +29,9 @@ struct vpa_decision {
     bool allowed;                     /* by the eviction requirements */
     struct vpa_recommendation wanted; /* capped for the pod; in the arena */
 };
+/* What the pod shall have: capped, no memory below zero. Fails as vpa_capping_process does. */
+int vpa_decision_wanted(struct vpa_arena *arena, const struct vpa_decision_facts *facts,
+                        struct vpa_recommendation *out, struct vpa_error *err) VPA_MUST_CHECK;
 /* Fails as vpa_capping_process does. */
 int vpa_decision_make(struct vpa_arena *arena, const struct vpa_decision_facts *facts,
                       struct vpa_decision *out, struct vpa_error *err) VPA_MUST_CHECK;
