@@ -24,6 +24,7 @@
 #include "vpa/base/str.h"
 #include "vpa/json/json.h"
 #include "vpa/json/json_writer.h"
+#include "vpa/policy/decision.h"
 #include "vpa/policy/resize_patch.h"
 #include "vpa/policy/resize_state.h"
 
@@ -303,9 +304,11 @@ static enum act_result build_patch(struct work *w, size_t pod, struct vpa_resize
     struct vpa_error err;
 
     vpa_arena_clear(&pass->scratch);
-    if (vpa_capping_plan(&pass->scratch, w->vpa, p, limits, &plans, &err) == 0 &&
-        vpa_resize_patch_build(p, w->vpa, limits, plans, updater_env_now(pass->env), &pass->scratch,
-                               patch, &err) == 0)
+    int planned = vpa_capping_plan(&pass->scratch, w->vpa, p, limits, &plans, &err);
+    if (planned == 0 && pass->env->priority.startup_boost)
+        vpa_decision_leave_off(p, w->vpa, plans);
+    if (planned == 0 && vpa_resize_patch_build(p, w->vpa, limits, plans, updater_env_now(pass->env),
+                                               &pass->scratch, patch, &err) == 0)
         return ACT_OK;
     VPA_V(2, "No resize patch for pod", VPA_KERR(&err), VPA_KV("namespace", p->meta.ns),
           VPA_KV("pod", p->meta.name));

@@ -16,6 +16,7 @@ void updater_env_configure(struct pass_env *env, const struct updater_config *co
         .lifetime_threshold = config->lifetime_threshold,
         .oom_threshold = config->oom_threshold,
         .per_vpa_config = gates->per_vpa_config,
+        .startup_boost = gates->cpu_startup_boost,
     };
     env->disruption = (struct vpa_disruption_options){
         .min_replicas = config->min_replicas,

@@ -7,6 +7,7 @@
 #include "unknown.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
+#include "vpa/policy/decision.h"
 
 void updater_pass_init(struct pass *pass, struct pass_env *env)
 {
@@ -67,14 +68,19 @@ const struct vpa_namespace_limits *updater_pass_limits(struct pass *pass, const 
 struct vpa_recommendation updater_pass_wanted(struct pass *pass, const struct vpa_object *vpa,
                                               const struct vpa_pod *pod)
 {
-    struct vpa_capped capped;
+    const struct vpa_decision_facts facts = {
+        .pod = pod,
+        .vpa = vpa,
+        .limits = updater_pass_limits(pass, pod->meta.ns),
+        .options = &pass->env->priority,
+    };
+    struct vpa_recommendation wanted;
     struct vpa_error err;
 
     vpa_arena_clear(&pass->scratch);
-    if (vpa_capping_process(&pass->scratch, vpa, pod, updater_pass_limits(pass, pod->meta.ns),
-                            &capped, &err) < 0)
+    if (vpa_decision_wanted(&pass->scratch, &facts, &wanted, &err) < 0)
         return (struct vpa_recommendation){.present = false};
-    return capped.recommendation;
+    return wanted;
 }
 
 bool updater_pass_has_room(const struct pass *pass)

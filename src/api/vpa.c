@@ -426,3 +426,10 @@ const struct vpa_container_policy *vpa_policy_find(const struct vpa_resource_pol
         at = vpa_names_last(policy->by_name, policy->containers, count, size, "*");
     return at < count ? &policy->containers[at] : NULL;
 }
+
+bool vpa_policy_is_off(const struct vpa_resource_policy *policy, const char *container)
+{
+    const struct vpa_container_policy *p = vpa_policy_find(policy, container);
+
+    return p && p->mode && strcmp(p->mode, "Off") == 0;
+}

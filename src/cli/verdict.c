@@ -31,6 +31,8 @@ static bool has_nothing_to_change(struct vpa_arena *arena, const struct work *w,
         return false;
     vpa_resize_patch_init(&patch);
     if (vpa_capping_plan(arena, w->vpa, pod, limits, &plans, &err) == 0) {
+        if (w->pass->env->priority.startup_boost)
+            vpa_decision_leave_off(pod, w->vpa, plans);
         int built = vpa_resize_patch_build(pod, w->vpa, limits, plans, updater_work_now(w), arena,
                                            &patch, &err);
 

@@ -9,6 +9,7 @@
 #include "vpa/base/file.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
+#include "vpa/net/monotonic.h"
 #include "vpa/net/tls.h"
 
 static void wipe(char *text)
@@ -222,13 +223,14 @@ static vpa_time wall_now(void)
 static int refresh_exec(struct vpa_kube_config *config, int64_t now, struct vpa_error *err)
 {
     struct exec_credential credential = {0};
+    int64_t started = vpa_monotonic_read();
 
     if (config->exec_valid && !(config->exec_expires && wall_now() >= config->exec_expiry))
         return 0;
     if (!config->exec_ran || now - config->exec_ran_at >= EXEC_PAUSE) {
         config->exec_failed = exec_plugin_run(config, &credential, &config->exec_error) < 0;
         config->exec_ran = true;
-        config->exec_ran_at = now;
+        config->exec_ran_at = now + vpa_monotonic_read() - started;
     } else if (!config->exec_failed) {
         return 0; /* refused, but too early to ask again */
     }

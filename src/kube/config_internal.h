@@ -52,7 +52,7 @@ struct vpa_kube_config {
     bool exec_valid;
     bool exec_ran;
     bool exec_failed;
-    int64_t exec_ran_at; /* monotonic */
+    int64_t exec_ran_at; /* its end, monotonic */
     struct vpa_error exec_error;
     bool exec_expires;
     vpa_time exec_expiry;

@@ -216,7 +216,9 @@ static void watch_failed(struct vpa_reflector *r, const struct vpa_kube_status *
     reflector_back_off(r, refused || throttled);
 }
 
-static void watch_ended(struct vpa_reflector *r)
+/* cut: behind an event its connection was lost, as when an API server is rolled. One that brought
+ * nothing may be cut for what it was to bring, and is no such end. */
+static void watch_ended(struct vpa_reflector *r, bool cut)
 {
     bool too_short = vpa_loop_monotonic(r->loop) - r->watch_started < SHORT_WATCH;
     struct vpa_error why;
@@ -231,7 +233,7 @@ static void watch_ended(struct vpa_reflector *r)
         return;
     }
     r->short_watches = too_short ? r->short_watches + 1 : 0;
-    if (r->short_watches > SHORT_WATCHES_MAX) /* a server that closes after each event */
+    if (cut || r->short_watches > SHORT_WATCHES_MAX) /* a server that closes after each event */
         reflector_back_off(r, true);
     else
         reflector_start_watch(r);
@@ -242,6 +244,8 @@ static void on_watch_done(void *ctx, const struct vpa_kube_result *result,
 {
     struct vpa_reflector *r = ctx;
     bool own_limit = result->failure == VPA_TRANSPORT_TIMEOUT && r->watching;
+    bool lost = result->failure == VPA_TRANSPORT_RESET || result->failure == VPA_TRANSPORT_EOF;
+    bool cut = lost && r->watching && r->watch_events > 0;
 
     r->request = NULL;
     r->watching = false;
@@ -250,10 +254,10 @@ static void on_watch_done(void *ctx, const struct vpa_kube_result *result,
     if (r->stream_failed) {
         watch_failed(r, r->error_frame ? &r->frame_status : NULL, VPA_TRANSPORT_OK,
                      &r->stream_error);
-    } else if (err && !own_limit) {
+    } else if (err && !own_limit && !cut) {
         watch_failed(r, &result->status, result->failure, err);
     } else {
-        watch_ended(r);
+        watch_ended(r, cut);
     }
 }
 

@@ -30,9 +30,7 @@ const struct vpa_startup_boost *vpa_boost_find(const struct vpa_object *vpa, con
 
     if (p && p->startup_boost.present)
         return &p->startup_boost;
-    if (p && p->mode && strcmp(p->mode, "Off") == 0)
-        return NULL;
-    return vpa->startup_boost;
+    return vpa_policy_is_off(&vpa->resource_policy, container) ? NULL : vpa->startup_boost;
 }
 
 /* Why the boost is unusable, or NULL. */

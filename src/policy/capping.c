@@ -530,7 +530,8 @@ struct vpa_resources *vpa_plans_resources(struct vpa_arena *arena,
 
 bool vpa_capping_is_bounded(const struct vpa_pod *pod, const struct vpa_namespace_limits *limits)
 {
-    return vpa_pod_level_has_bounds(pod) || (limits && vpa_limit_ratios_are_set(&limits->ratios));
+    return vpa_pod_level_has_bounds(pod) ||
+           (limits && (limits->pod.present || vpa_limit_ratios_are_set(&limits->ratios)));
 }
 
 int vpa_capping_fits(struct vpa_arena *arena, const struct vpa_pod *pod,
@@ -539,7 +540,11 @@ int vpa_capping_fits(struct vpa_arena *arena, const struct vpa_pod *pod,
 {
     if (vpa_pod_level_check(arena, pod, wanted, err) < 0)
         return -1;
-    return limits ? vpa_limit_ratios_check(arena, pod, &limits->ratios, wanted, err) : 0;
+    if (!limits)
+        return 0;
+    if (vpa_limit_sums_check(arena, pod, &limits->pod.min, &limits->pod.max, wanted, err) < 0)
+        return -1;
+    return vpa_limit_ratios_check(arena, pod, &limits->ratios, wanted, err);
 }
 
 /* Phrases of limits that are only tried are nobody's. */

@@ -138,3 +138,49 @@ int vpa_limit_ratios_check(struct vpa_arena *arena, const struct vpa_pod *pod,
             return -1;
     return 0;
 }
+
+/* ---- least and most of a pod ---- */
+
+/* Where there is a maximum the API server wants a limit, where there is a minimum a request. */
+static bool is_between(const struct pair *p, const struct vpa_quantity *min,
+                       const struct vpa_quantity *max)
+{
+    bool limited = !vpa_quantity_is_zero(&p->limit);
+
+    if (max && (!limited || vpa_quantity_cmp(&p->limit, max) > 0 ||
+                vpa_quantity_cmp(&p->request, max) > 0))
+        return false;
+    return !min || (vpa_quantity_cmp(&p->request, min) >= 0 &&
+                    (!limited || vpa_quantity_cmp(&p->limit, min) >= 0));
+}
+
+static bool leaves_some_alone(const struct vpa_pod *pod, const struct vpa_resources *wanted)
+{
+    for (size_t i = 0; i < pod->container_count; i++)
+        if (pod->containers[i].resources.requests.count > 0 && !wanted[i].requests.present &&
+            !wanted[i].limits.present)
+            return true;
+    return false;
+}
+
+int vpa_limit_sums_check(struct vpa_arena *arena, const struct vpa_pod *pod,
+                         const struct vpa_resource_list *min, const struct vpa_resource_list *max,
+                         const struct vpa_resources *wanted, struct vpa_error *err)
+{
+    if (!leaves_some_alone(pod, wanted))
+        return 0;
+    for (size_t i = 0; i < VPA_COUNT(names); i++) {
+        const struct vpa_quantity *least = vpa_resource_find(min, names[i]);
+        const struct vpa_quantity *most = vpa_resource_find(max, names[i]);
+        struct pair now = pair_of_pod(arena, pod, NULL, names[i]);
+        struct pair then = pair_of_pod(arena, pod, wanted, names[i]);
+
+        if (is_between(&now, least, most) && !is_between(&then, least, most))
+            return vpa_fail(err, VPA_INVALID,
+                            "all containers: %s request %s and limit %s together, which a "
+                            "LimitRange forbids",
+                            names[i], vpa_quantity_text(arena, &then.request),
+                            vpa_quantity_text(arena, &then.limit));
+    }
+    return 0;
+}

@@ -237,9 +237,8 @@ static bool boost_container(struct patch *p, size_t index, struct vpa_container_
 {
     const struct vpa_container *container = &p->pod->containers[index];
     const struct vpa_resource_policy *policies = &p->vpa->resource_policy;
-    const struct vpa_container_policy *policy = vpa_policy_find(policies, container->name);
     const struct vpa_startup_boost *boost = vpa_boost_find(p->vpa, container->name);
-    bool off = policy && policy->mode && strcmp(policy->mode, "Off") == 0;
+    bool off = vpa_policy_is_off(policies, container->name);
     const char *reason;
 
     if (off)

@@ -234,10 +234,7 @@ bool vpa_quick_oom_status(struct vpa_observed *observed, const struct vpa_object
     if (!vpa_container_observed(observed, status->name))
         return false;
 
-    const struct vpa_container_policy *policy =
-        vpa_policy_find(&vpa->resource_policy, status->name);
-
-    if (policy && policy->mode && vpa_str_eq(policy->mode, "Off"))
+    if (vpa_policy_is_off(&vpa->resource_policy, status->name))
         return false;
     return vpa_time_sub(last->finished_at, last->started_at) <
            vpa_quick_oom_threshold(vpa, options);

@@ -10,8 +10,8 @@
  * A container with an expired boost marker gets its recommendation like the others, or its original
  * resources when there is no recommendation to give: mode Off, container mode Off, nothing
  * recommended. When only memory is recommended, the boosted cpu still has to go, so cpu comes from
- * the marker. So it does when the pod cannot take what is recommended (U31, U33): then the end of
- * the boost is all that is done, or the pod would stay boosted for good. A container that had no
+ * the marker. So it does when the pod cannot take what is recommended (U31, U33, U41): then the end
+ * of the boost is all that is done, or the pod would stay boosted for good. A container that had no
  * cpu request has none to go back to: it goes down to what is recommended for its cpu.
  */
 #include "vpa/policy/resize_patch.h"
@@ -198,13 +198,6 @@ static bool put_resources(struct builder *b)
     return b->resize.count > before;
 }
 
-static bool policy_is_off(const struct vpa_object *vpa, const char *container)
-{
-    const struct vpa_container_policy *policy = vpa_policy_find(&vpa->resource_policy, container);
-
-    return policy && policy->mode && vpa_str_eq(policy->mode, "Off");
-}
-
 /* Takes cpu from the original lists where `requests` and `limits` say nothing about it. */
 static void restore_cpu(struct builder *b, const struct vpa_resources *original,
                         struct vpa_resource_list *requests, struct vpa_resource_list *limits)
@@ -226,7 +219,8 @@ static void restore_cpu(struct builder *b, const struct vpa_resources *original,
 static bool has_plan(const struct builder *b, const char *container,
                      const struct vpa_container_plan *plan)
 {
-    return vpa_update_mode_of(b->vpa) != VPA_MODE_OFF && !policy_is_off(b->vpa, container) &&
+    return vpa_update_mode_of(b->vpa) != VPA_MODE_OFF &&
+           !vpa_policy_is_off(&b->vpa->resource_policy, container) &&
            (plan->requests.count > 0 || plan->limits.count > 0);
 }
 

@@ -80,6 +80,7 @@ static int decode(const struct vpa_json *inputs, struct vpa_priority_options *op
         !get_nanos(inputs, "lifetimeThreshold", &o.lifetime_threshold) ||
         !get_nanos(inputs, "oomThreshold", &o.oom_threshold) ||
         !vpa_json_bool(vpa_json_find(inputs, "perVPAConfig"), &o.per_vpa_config) ||
+        !vpa_json_bool(vpa_json_find(inputs, "startupBoost"), &o.startup_boost) ||
         !get_outcome(inputs, &decision))
         return vpa_fail(err, VPA_INVALID, "these are no inputs of a decision");
     *options = o;
@@ -193,6 +194,7 @@ static struct vpa_priority_options any_options(void)
         .lifetime_threshold = any(24) * VPA_HOUR,
         .oom_threshold = any(1200) * VPA_SECOND + any(1000),
         .per_vpa_config = any(2),
+        .startup_boost = any(2),
     };
 }
 
@@ -846,7 +848,8 @@ END_TEST
 static const char *const no_inputs[] = {
     "{}", "[]", "{'now':'x'}",
     "{'now':'1','updateThreshold':'0x1p-3','lifetimeThreshold':'1','oomThreshold':'1',"
-    "'perVPAConfig':true,'admission':'nonsense','priority':'0x1p0','scaleUp':true,"
+    "'perVPAConfig':true,'startupBoost':true,'admission':'nonsense','priority':'0x1p0','scaleUp':"
+    "true,"
     "'outsideRange':true,'allowed':true}"};
 
 START_TEST(what_is_no_decision_is_refused)
@@ -886,6 +889,125 @@ START_TEST(unknown_limits_make_no_decision)
 }
 END_TEST
 
+/* ---- what a webhook with startup boosts leaves alone ---- */
+
+#define POD_OF_TWO                                                                                 \
+    "{'metadata':{'name':'p','namespace':'n'},'spec':{'containers':[{'name':'app','resources':{"   \
+    "'requests':{'cpu':'1'},'limits':{'cpu':'1'}}},{'name':'side','resources':{'requests':{"       \
+    "'cpu':'1'},'limits':{'cpu':'1'}}}]},'status':{'phase':'Running','startTime':"                 \
+    "'2026-03-01T11:59:00Z'}}"
+#define SIDE_OFF(mode, targets)                                                                    \
+    "{'metadata':{'name':'v','namespace':'n'},'spec':{'updatePolicy':{'updateMode':'" mode "'},"   \
+    "'resourcePolicy':{'containerPolicies':[{'containerName':'side','mode':'Off'}]}},'status':{"   \
+    "'recommendation':{'containerRecommendations':[" targets "]}}}"
+#define TARGET(name, cpu)                                                                          \
+    "{'containerName':'" name "','target':{'cpu':'" cpu "'},'lowerBound':{'cpu':'" cpu "'},"       \
+    "'upperBound':{'cpu':'" cpu "'}}"
+#define LIMITS(items) "{'metadata':{'name':'l','namespace':'n'},'spec':{'limits':[" items "]}}"
+#define MOST(cpu) LIMITS("{'type':'Pod','max':{'cpu':'" cpu "'}}")
+
+static const struct {
+    const char *name, *vpa, *limits;
+    bool gate;
+    const char *want; /* the containers that count; NULL: nothing is decided */
+    const char *resized;
+    enum vpa_admission admission;
+} alone[] = {
+    {"a stale recommendation", SIDE_OFF("Recreate", TARGET("app", "1") "," TARGET("side", "2")),
+     LIMITS(""), true, "app ", "app ", VPA_ADMIT_YOUNG},
+    {"by a webhook without the gate",
+     SIDE_OFF("Recreate", TARGET("app", "1") "," TARGET("side", "2")), LIMITS(""), false,
+     "app side ", "app ", VPA_ADMIT_ACCEPTED},
+    {"a resize carries it out",
+     SIDE_OFF("InPlaceOrRecreate", TARGET("app", "1") "," TARGET("side", "2")), LIMITS(""), true,
+     "app side ", "app side ", VPA_ADMIT_ACCEPTED},
+    {"counted for the others only", SIDE_OFF("InPlaceOrRecreate", TARGET("app", "2")), MOST("4"),
+     true, "app ", "app ", VPA_ADMIT_ACCEPTED},
+    {"beside it there is no room", SIDE_OFF("Recreate", TARGET("app", "3")), MOST("2"), true, NULL,
+     "app ", VPA_ADMIT_ACCEPTED},
+    {"nobody minds without the gate", SIDE_OFF("Recreate", TARGET("app", "3")), MOST("2"), false,
+     "app side ", "app ", VPA_ADMIT_ACCEPTED},
+};
+
+static const char *names_of(struct vpa_arena *arena, const struct vpa_recommendation *wanted)
+{
+    const char *names = "";
+
+    for (size_t i = 0; i < wanted->container_count; i++)
+        names = vpa_arena_printf(arena, "%s%s ", names, wanted->containers[i].container_name);
+    return names;
+}
+
+static const char *planned(struct vpa_arena *arena, const struct vpa_pod *pod,
+                           const struct vpa_container_plan *plans)
+{
+    const char *names = "";
+
+    for (size_t i = 0; i < pod->container_count; i++)
+        if (plans[i].requests.count > 0)
+            names = vpa_arena_printf(arena, "%s%s ", names, pod->containers[i].name);
+    return names;
+}
+
+START_TEST(what_the_webhook_leaves_alone_does_not_count)
+{
+    vpa_auto_arena arena = {0};
+    struct vpa_namespace_limits limits;
+    const struct vpa_priority_options options = {
+        .update_threshold = 0.1, .lifetime_threshold = VPA_HOUR, .startup_boost = alone[_i].gate};
+    const struct vpa_decision_facts facts = {.pod = objects_pod(&arena, POD_OF_TWO),
+                                             .vpa = objects_vpa(&arena, alone[_i].vpa),
+                                             .limits = &limits,
+                                             .options = &options,
+                                             .now = vpa_time_from_unix(START, 0)};
+    struct vpa_container_plan *plans;
+    struct vpa_decision decision;
+    struct vpa_error err;
+
+    read_limits(&arena, alone[_i].limits, &limits);
+    int made = vpa_decision_make(&arena, &facts, &decision, &err);
+    ck_assert_msg((made == 0) == (alone[_i].want != NULL), "%s", alone[_i].name);
+    if (made == 0) {
+        ck_assert_str_eq(names_of(&arena, &decision.wanted), alone[_i].want);
+        ck_assert_int_eq(decision.admission, alone[_i].admission);
+    }
+    ck_assert_int_eq(vpa_capping_plan(&arena, facts.vpa, facts.pod, &limits, &plans, &err), 0);
+    vpa_decision_leave_off(facts.pod, facts.vpa, plans);
+    ck_assert_str_eq(planned(&arena, facts.pod, plans), alone[_i].resized);
+}
+END_TEST
+
+/* What is scaled to fit a Pod LimitRange may have become -1, which no pod is ever given: one that
+ * has 0 has what it should have. */
+START_TEST(memory_is_never_below_zero)
+{
+    vpa_auto_arena arena = {0};
+    struct vpa_namespace_limits limits;
+    const struct vpa_priority_options options = {.update_threshold = 0.1};
+    const struct vpa_decision_facts facts = {
+        .pod = objects_pod(
+            &arena, "{'metadata':{'name':'p','namespace':'n'},'spec':{'containers':[{'name':'a',"
+                    "'resources':{'requests':{'memory':'0'}}},{'name':'b','resources':{'requests':"
+                    "{'memory':'1Gi'},'limits':{'memory':'1Gi'}}}]},'status':{'phase':'Running',"
+                    "'startTime':'2026-03-01T11:59:00Z'}}"),
+        .vpa = objects_vpa(
+            &arena, "{'metadata':{'name':'v','namespace':'n'},'spec':{'updatePolicy':{'updateMode':"
+                    "'Recreate'}},'status':{'recommendation':{'containerRecommendations':[{"
+                    "'containerName':'a','target':{'memory':'0'},'lowerBound':{'memory':'0'},"
+                    "'upperBound':{'memory':'0'}},{'containerName':'b','target':{'memory':'2Gi'},"
+                    "'lowerBound':{'memory':'2Gi'},'upperBound':{'memory':'2Gi'}}]}}}"),
+        .limits = &limits,
+        .options = &options,
+        .now = vpa_time_from_unix(START, 0)};
+    struct vpa_decision decision;
+    struct vpa_error err;
+
+    read_limits(&arena, LIMITS("{'type':'Pod','max':{'memory':'1Gi'}}"), &limits);
+    ck_assert_int_eq(vpa_decision_make(&arena, &facts, &decision, &err), 0);
+    ck_assert_int_eq(decision.admission, VPA_ADMIT_DIFF_TOO_LOW);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("decision");
@@ -898,6 +1020,8 @@ int main(void)
     tcase_add_test(tc, what_a_patch_rested_on);
     tcase_add_test(tc, ten_thousand_recommendations_are_made_again);
     tcase_add_test(tc, unknown_limits_make_no_decision);
+    tcase_add_loop_test(tc, what_the_webhook_leaves_alone_does_not_count, 0, VPA_COUNT(alone));
+    tcase_add_test(tc, memory_is_never_below_zero);
     tcase_add_loop_test(tc, what_is_no_decision_is_refused, 0, VPA_COUNT(no_inputs));
     suite_add_tcase(suite, tc);
     return run_suite(suite);

@@ -56,7 +56,8 @@ END_TEST
 #define DECISION                                                                                   \
     "{\"now\":\"1772413200000000000\",\"updateThreshold\":\"0x1.999999999999ap-4\","               \
     "\"lifetimeThreshold\":\"43200000000000\",\"oomThreshold\":\"600000000000\","                  \
-    "\"perVPAConfig\":true," NAMES_OF_POD "," NAMES_OF_VPA ",\"infeasible\":false,"                \
+    "\"perVPAConfig\":true,\"startupBoost\":false," NAMES_OF_POD "," NAMES_OF_VPA                  \
+    ",\"infeasible\":false,"                                                                       \
     "\"admission\":\"accepted\",\"priority\":\"0x1p+0\","                                          \
     "\"scaleUp\":true,\"outsideRange\":true,\"allowed\":true}"
 

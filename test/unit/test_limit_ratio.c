@@ -137,6 +137,69 @@ START_TEST(a_small_pod_is_not_patched_beyond_it)
 }
 END_TEST
 
+/* Of two containers the policy has one alone: as it is, it counts for the pod. */
+static const struct {
+    const char *name;
+    const char *limits; /* of the LimitRange */
+    const char *other;  /* its resources */
+    const char *target;
+    const char *refused; /* NULL: it fits */
+} sums[] = {
+    {"together they fit", "{'type':'Pod','max':{'cpu':'4'}}", ONE_TWO, "{'cpu':'1'}", NULL},
+    {"more than the most", "{'type':'Pod','max':{'cpu':'4'}}", ONE_TWO, "{'cpu':'2'}",
+     "all containers: cpu request 2333m and limit 4666m together, which a LimitRange forbids"},
+    {"more than the most already", "{'type':'Pod','max':{'cpu':'3'}}", ONE_TWO, "{'cpu':'2'}",
+     NULL},
+    {"less than the least", "{'type':'Pod','min':{'cpu':'2'}}", ONE_TWO, "{'cpu':'200m'}",
+     "all containers: cpu request 1334m and limit 2668m together"},
+    {"less than the least already", "{'type':'Pod','min':{'cpu':'3'}}", ONE_TWO, "{'cpu':'200m'}",
+     NULL},
+    {"without limits", "{'type':'Pod','min':{'cpu':'2'}}", "{'requests':{'cpu':'1'}}",
+     "{'cpu':'200m'}", "all containers: cpu request 1200m and limit 0 together"},
+    {"memory", "{'type':'Pod','max':{'memory':'2Gi'}}",
+     "{'requests':{'memory':'1Gi'},'limits':{'memory':'1Gi'}}", "{'memory':'2Gi'}",
+     "all containers: memory request"},
+};
+
+static struct vpa_pod pod_of_two(int i)
+{
+    return fixture_pod(
+        &arena, vpa_arena_printf(&arena,
+                                 "{'metadata':{'name':'p','namespace':'ns','annotations':{}},"
+                                 "'spec':{'containers':[{'name':'app','resources':%s},"
+                                 "{'name':'other','resources':%s}]}}",
+                                 sums[i].other, sums[i].other));
+}
+
+static struct vpa_object vpa_of_one(int i)
+{
+    return fixture_vpa(
+        &arena, vpa_arena_printf(&arena,
+                                 "{'metadata':{'name':'v','namespace':'ns'},'spec':{"
+                                 "'resourcePolicy':{'containerPolicies':[{'containerName':'other',"
+                                 "'mode':'Off'}]},'updatePolicy':{'updateMode':'Recreate'}},"
+                                 "'status':{'recommendation':{'containerRecommendations':["
+                                 "{'containerName':'app','target':%s}]}}}",
+                                 sums[i].target));
+}
+
+START_TEST(a_container_that_is_left_alone_counts_for_its_pod)
+{
+    const struct vpa_pod_patch_options options = {.startup_boost = true};
+    struct vpa_namespace_limits limits = fixture_limits(&arena, sums[_i].limits);
+    struct vpa_pod pod = pod_of_two(_i);
+    struct vpa_object vpa = vpa_of_one(_i);
+    vpa_auto_buf out = VPA_BUF(1 << 16);
+    struct vpa_error err;
+    int result = vpa_pod_patch(&arena, &pod, &vpa, &limits, &options, &out, &err);
+
+    ck_assert_msg((result < 0) == (sums[_i].refused != NULL), "%s: %s", sums[_i].name,
+                  vpa_buf_text(&out));
+    if (sums[_i].refused && !strstr(err.text, sums[_i].refused))
+        ck_abort_msg("%s: %s", sums[_i].name, err.text);
+}
+END_TEST
+
 START_TEST(no_decision_asks_for_more)
 {
     struct vpa_namespace_limits limits = fixture_limits(&arena, rows[_i].limits);
@@ -175,6 +238,8 @@ int main(void)
     tcase_add_loop_test(tc, a_new_pod_is_not_patched_beyond_it, 0, (int)VPA_COUNT(rows));
     tcase_add_loop_test(tc, no_decision_asks_for_more, 0, (int)VPA_COUNT(rows));
     tcase_add_loop_test(tc, no_resize_asks_for_more, 0, (int)VPA_COUNT(rows));
+    tcase_add_loop_test(tc, a_container_that_is_left_alone_counts_for_its_pod, 0,
+                        (int)VPA_COUNT(sums));
     suite_add_tcase(suite, tc);
     return fixture_run(suite);
 }

@@ -232,9 +232,17 @@ static const struct {
      "limit"},
     {"frame cut off", {.status = 200, .json = "{\"type\":\"ADDED\",\"obj"}, "limit"},
     {"no JSON", {.status = 200, .stream = true, .json = "<html>"}, "limit"},
-    {"reset in the stream",
+    {"reset behind an event: watched again",
      {.status = 200, .failure = VPA_TRANSPORT_RESET, .json = FRAME("ADDED", "k", "7")},
-     "limit"},
+     "NotOlderThan"},
+    {"cut off within an event: watched again",
+     {.status = 200,
+      .failure = VPA_TRANSPORT_EOF,
+      .json = FRAME("ADDED", "k", "7") "{\"type\":\"ADDED\",\"obj"},
+     "NotOlderThan"},
+    {"cut off at once: listed again",
+     {.status = 200, .failure = VPA_TRANSPORT_EOF, .json = ""},
+     "limit=500"},
 };
 
 START_TEST(recovers_from_trouble)
@@ -257,6 +265,39 @@ START_TEST(recovers_from_trouble)
     ck_assert_msg(vpa_reflector_is_watching(reflector), "%s", troubles[_i].name);
     ck_assert_msg(at[3] - at[2] >= 800 * VPA_MILLISECOND && at[3] - at[2] < 1600 * VPA_MILLISECOND,
                   "%s: pause %f", troubles[_i].name, (double)(at[3] - at[2]) / 1e9);
+}
+END_TEST
+
+/* An API server that is rolled cuts all watches at once: nobody lists a large cluster for that. */
+START_TEST(a_watch_that_is_cut_goes_on_where_it_was)
+{
+    static const struct answer answers[] = {
+        {.status = 200, .json = LIST("10", "")},
+        {.want = "watch", .status = 200, .stream = true, .json = FRAME("ADDED", "a", "11")},
+        HAS("11"),
+        {.want = "watch=true&allowWatchBookmarks=true&resourceVersion=11&",
+         .status = 200,
+         .stream = true},
+        {.avoid = "NotOlderThan", .status = 200, .json = LIST("11", "")},
+        {.want = "resourceVersion=11", .status = 200, .stream = true},
+    };
+
+    START(answers);
+    vpa_loop_pump(loop, VPA_MINUTE);
+    vpa_memory_stream_end(stream, _i ? VPA_TRANSPORT_RESET : VPA_TRANSPORT_EOF);
+    vpa_loop_pump(loop, 0);
+    ck_assert(!vpa_reflector_is_watching(reflector));
+    vpa_duration age = vpa_reflector_age(reflector, vpa_loop_monotonic(loop));
+    vpa_loop_pump(loop, 2 * VPA_SECOND);
+    ck_assert_uint_eq(requests, 4);
+    ck_assert_int_ge(at[2] - at[1], VPA_MINUTE + 800 * VPA_MILLISECOND);
+    ck_assert_str_eq(trace, "B E Aa ");
+    ck_assert_int_eq(vpa_reflector_age(reflector, vpa_loop_monotonic(loop)), age + 2 * VPA_SECOND);
+    ck_assert_uint_eq(vpa_reflector_stats(reflector).errors, 0);
+    /* The next one is cut before anything comes: what it brings may be what cuts it. */
+    vpa_memory_stream_end(stream, _i ? VPA_TRANSPORT_RESET : VPA_TRANSPORT_EOF);
+    vpa_loop_pump(loop, 4 * VPA_SECOND);
+    ck_assert_uint_eq(requests, 6);
 }
 END_TEST
 
@@ -649,6 +690,7 @@ int main(void)
     tcase_add_test(c, pages_of_the_newest_list_say_nothing_about_a_cache);
     tcase_add_test(c, a_list_of_one_version_makes_no_cache_young);
     tcase_add_loop_test(c, recovers_from_trouble, 0, VPA_COUNT(troubles));
+    tcase_add_loop_test(c, a_watch_that_is_cut_goes_on_where_it_was, 0, 2);
     tcase_add_test(c, backs_off);
     tcase_add_test(c, very_short_watches_back_off);
     tcase_add_test(c, a_row_of_short_watches_is_slowed_down);

@@ -146,5 +146,7 @@ const char *vpa_object_too_long(const struct vpa_json *object, size_t *length);
 /* First exact name, else the last "*", else NULL (no merging). */
 const struct vpa_container_policy *vpa_policy_find(const struct vpa_resource_policy *policy,
                                                    const char *container);
+/* Whether the policy of the container has mode Off. */
+bool vpa_policy_is_off(const struct vpa_resource_policy *policy, const char *container);
 
 #endif

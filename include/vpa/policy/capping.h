@@ -77,8 +77,8 @@ int vpa_capping_plan(struct vpa_arena *arena, const struct vpa_object *vpa,
 struct vpa_resources *vpa_plans_resources(struct vpa_arena *arena,
                                           const struct vpa_container_plan *plans, size_t count);
 
-/* Whether the pod or its namespace binds what its containers have together (U31, U33); false for
- * nearly all pods. limits may be NULL for none. */
+/* Whether the pod or its namespace binds what its containers have together (U31, U33, U41); false
+ * for nearly all pods. limits may be NULL for none. */
 bool vpa_capping_is_bounded(const struct vpa_pod *pod, const struct vpa_namespace_limits *limits);
 /* Whether what each container shall get, as many as there are, stays within these bounds; what is
  * not named stays as it is. Scratch memory comes from the arena. */

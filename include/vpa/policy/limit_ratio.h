@@ -1,7 +1,7 @@
 /*
  * maxLimitRequestRatio of LimitRanges: an API server refuses a pod in which a limit is more than so
  * many times the request, of a container or of the pod as a whole. Requests that are lowered while
- * limits stay (controlledValues RequestsOnly) pass it easily.
+ * limits stay (controlledValues RequestsOnly) pass it easily. And min and max of a pod.
  */
 #ifndef VPA_POLICY_LIMIT_RATIO_H
 #define VPA_POLICY_LIMIT_RATIO_H
@@ -21,5 +21,11 @@ int vpa_limit_ratios_check(struct vpa_arena *arena, const struct vpa_pod *pod,
                            const struct vpa_limit_ratios *ratios,
                            const struct vpa_resources *wanted,
                            struct vpa_error *err) VPA_MUST_CHECK;
+/* The same for the least and the most that a LimitRange wants all containers of a pod to have
+ * together. What is capped for all of them is scaled to fit; so only a pod some of whose containers
+ * are left as they are is looked at. */
+int vpa_limit_sums_check(struct vpa_arena *arena, const struct vpa_pod *pod,
+                         const struct vpa_resource_list *min, const struct vpa_resource_list *max,
+                         const struct vpa_resources *wanted, struct vpa_error *err) VPA_MUST_CHECK;
 
 #endif

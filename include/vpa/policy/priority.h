@@ -34,6 +34,7 @@ struct vpa_priority_options {
     vpa_duration lifetime_threshold; /* --in-recommendation-bounds-eviction-lifetime-threshold */
     vpa_duration oom_threshold;      /* --evict-after-oom-threshold */
     bool per_vpa_config; /* gate PerVPAConfig: spec.updatePolicy.evictAfterOOMSeconds counts */
+    bool startup_boost;  /* gate CPUStartupBoost: the webhook leaves containers of mode Off alone */
 };
 /* Rows of updater.md 10.4 in the order in which they are looked at. */
 enum vpa_admission {

@@ -1,7 +1,7 @@
 /*
  * The two JSON patches of an in-place update: resources (to pods/resize) and annotations (to the
  * pod). Source: specification updater.md 14 and 15.3; docs/compatibility.md S1, U7, U14, U20, U23,
- * U31, U33.
+ * U31, U33, U41.
  *
  * Both begin with `test` operations that tie them to what was decided on: the pod's UID, and for
  * the resources every request and limit that the operations replace. A pod that is another one, or
