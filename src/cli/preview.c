@@ -186,7 +186,7 @@ int cli_preview(struct cli *cli, struct cli_forecast *forecast, const char *ns,
                 const struct vpa_json *pod, struct cli_preview *out, struct vpa_error *err)
 {
     const struct vpa_json *template = template_of(cli, ns, pod);
-    struct vpa_owners *owners = cli_forecast_env(forecast)->owners;
+    struct vpa_owners *owners = updater_env(forecast->updater)->owners;
     vpa_auto_buf object = VPA_BUF(POD_MAX), review = VPA_BUF(POD_MAX),
                  answer = VPA_BUF(ADMIT_ANSWER_MAX);
     struct vpa_json_writer w;
@@ -202,8 +202,8 @@ int cli_preview(struct cli *cli, struct cli_forecast *forecast, const char *ns,
     vpa_json_writer_init(&w, &review);
     put_review(&w, ns, &object);
 
-    struct snapshot_builder *builder = snapshot_builder_new(&(struct snapshot_options){
-        .client = cli_forecast_client(forecast), .ns = ns, .panic_ns = ns});
+    struct snapshot_builder *builder = snapshot_builder_new(
+        &(struct snapshot_options){.client = forecast->dry.client, .ns = ns, .panic_ns = ns});
 
     snapshot_builder_on_vpa(builder, follow_target, owners);
 
