@@ -161,17 +161,9 @@ static void set_note(struct vpa_side *side, const char *note)
  * have those of others dropped by switching to and fro. */
 static void bound_formers(struct vpa_cluster *c)
 {
-    struct formers *most = NULL;
-    void *value;
-
     if (c->former_count <= VPA_FORMER_MAX)
         return;
-    for (size_t i = 0; vpa_table_next(&c->formers, &i, NULL, &value);) {
-        struct formers *f = value;
-        if (!most || f->count > most->count)
-            most = f;
-    }
-    struct learner *gone = most->oldest;
+    struct learner *gone = VPA_TABLE_MOST(&c->formers, struct formers, count)->oldest;
     *find_learner(gone->side, vpa_method_algorithm(gone->method)) = gone->next;
     free_learner(c, gone);
 }

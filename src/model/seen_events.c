@@ -28,19 +28,6 @@ void vpa_seen_events_release(struct vpa_seen_events *s)
     *s = (struct vpa_seen_events){0};
 }
 
-static struct share *largest_share(const struct vpa_seen_events *s)
-{
-    struct share *largest = NULL;
-    void *value;
-
-    for (size_t i = 0; vpa_table_next(&s->shares, &i, NULL, &value);) {
-        struct share *share = value;
-        if (!largest || share->count > largest->count)
-            largest = share;
-    }
-    return largest;
-}
-
 static void forget_oldest(struct vpa_seen_events *s, struct share *share)
 {
     struct seen *gone = share->oldest;
@@ -60,7 +47,7 @@ static void make_room(struct vpa_seen_events *s, const char *ns)
     struct share *share = vpa_table_find(&s->shares, ns);
 
     if (!share || share->count < s->most) {
-        struct share *largest = largest_share(s);
+        struct share *largest = VPA_TABLE_MOST(&s->shares, struct share, count);
         s->most = largest->count;
         if (!share || share->count < s->most)
             share = largest;

@@ -41,6 +41,9 @@ void *vpa_table_make(struct vpa_table *table, const char *key, size_t size, size
 void *vpa_table_remove(struct vpa_table *table, const char *key); /* the removed value or NULL */
 /* Start with *i = 0. Removing the entry just given is allowed while iterating, adding is not. */
 bool vpa_table_next(const struct vpa_table *table, size_t *i, const char **key, void **value);
+/* The value whose member, a size_t, is greatest: whoever has most makes room. NULL: it is empty. */
+#define VPA_TABLE_MOST(table, type, member) ((type *)vpa_table_most(table, offsetof(type, member)))
+void *vpa_table_most(const struct vpa_table *table, size_t member_at);
 /* Values ordered bytewise by key, in a heap array of table->count that the caller frees. */
 void **vpa_table_sorted(const struct vpa_table *table);
 
