@@ -301,8 +301,6 @@ struct snapshot_builder *snapshot_builder_new(const struct snapshot_options *opt
 
 void snapshot_builder_free(struct snapshot_builder *b)
 {
-    void *ns;
-
     if (!b)
         return;
     vpa_cache_free(b->vpas);
@@ -310,9 +308,7 @@ void snapshot_builder_free(struct snapshot_builder *b)
     vpa_cache_free(b->panic);
     vpa_shared_map_release(&b->targets);
     vpa_shared_map_release(&b->limits);
-    for (size_t i = 0; vpa_table_next(&b->dirty, &i, NULL, &ns);)
-        free(ns);
-    vpa_table_release(&b->dirty);
+    VPA_TABLE_RELEASE(&b->dirty, free);
     vpa_arena_release(&b->scratch);
     snapshot_unref(b->cell.current);
     pthread_cond_destroy(&b->cell.published);

@@ -47,12 +47,7 @@ struct refusal { /* of the last patch of a VPA */
 
 void updater_condition_forget(struct pass_env *env)
 {
-    void *value;
-
-    for (size_t i = 0; vpa_table_next(&env->refused, &i, NULL, &value);)
-        free(value);
-    vpa_table_release(&env->refused);
-    env->refused = (struct vpa_table){0};
+    VPA_TABLE_RELEASE(&env->refused, free);
 }
 
 static void note_refusal(struct pass_env *env, const struct vpa_object *vpa)

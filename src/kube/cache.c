@@ -364,10 +364,8 @@ void vpa_cache_free(struct vpa_cache *cache)
     vpa_reflector_free(cache->reflector);
     for (size_t i = 0; vpa_table_next(&cache->items, &i, NULL, &value);)
         vpa_shared_item_unref(&((struct item *)value)->shared);
-    for (size_t i = 0; vpa_table_next(&cache->unknown, &i, NULL, &value);)
-        free(value);
     vpa_table_release(&cache->items);
-    vpa_table_release(&cache->unknown);
+    VPA_TABLE_RELEASE(&cache->unknown, free);
     vpa_shared_map_release(&cache->map);
     taken_release(cache);
     vpa_arena_release(&cache->scratch);

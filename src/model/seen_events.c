@@ -17,14 +17,8 @@ struct share { /* of a namespace; it has one event at least */
 
 void vpa_seen_events_release(struct vpa_seen_events *s)
 {
-    void *value;
-
-    for (size_t i = 0; vpa_table_next(&s->uids, &i, NULL, &value);)
-        free(value);
-    for (size_t i = 0; vpa_table_next(&s->shares, &i, NULL, &value);)
-        free(value);
-    vpa_table_release(&s->uids);
-    vpa_table_release(&s->shares);
+    VPA_TABLE_RELEASE(&s->uids, free);
+    VPA_TABLE_RELEASE(&s->shares, free);
     *s = (struct vpa_seen_events){0};
 }
 

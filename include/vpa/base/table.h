@@ -25,6 +25,14 @@ struct vpa_table { /* zeroed means empty */
 };
 
 void vpa_table_release(struct vpa_table *table); /* the slots; neither keys nor values */
+/* Of a table that owns its values: calls free_value(value) for each, and releases the slots. */
+#define VPA_TABLE_RELEASE(table, free_value)                                                       \
+    do {                                                                                           \
+        void *value_of_table;                                                                      \
+        for (size_t at = 0; vpa_table_next((table), &at, NULL, &value_of_table);)                  \
+            free_value(value_of_table);                                                            \
+        vpa_table_release(table);                                                                  \
+    } while (0)
 void *vpa_table_find(const struct vpa_table *table, const char *key); /* NULL when absent */
 /* Stores value (not NULL) under key; returns the value replaced or NULL. Replacing also takes the
  * new key. */
