@@ -12,6 +12,9 @@
  * memory on most machines that one can rent (1 to 4 GiB and up). */
 #define BYTES_PER_CORE ((double)(INT64_C(4) << 30))
 
+const char *const cli_group_names[] = {"container", "workload", "namespace", NULL};
+const char *const cli_order_names[] = {"name", "waste", "risk", NULL};
+
 struct usage {
     int64_t value[CLI_RESOURCES];
 };
