@@ -15,7 +15,6 @@
 #define PAGES_MAX 100000 /* 50 million items */
 /* Longest continue token; escaped, a byte may become three. */
 #define TOKEN_MAX ((size_t)64 << 10)
-#define ARENA_KEEP ((size_t)1 << 20)
 
 struct vpa_listing {
     struct vpa_kube_client *client;
@@ -38,22 +37,6 @@ struct vpa_listing {
 
 static void start_page(struct vpa_listing *l);
 
-static void set_text(char **slot, const char *text)
-{
-    char *copy = text && *text ? vpa_xstrdup(text) : NULL;
-
-    free(*slot);
-    *slot = copy;
-}
-
-static void clear_arena(struct vpa_listing *l)
-{
-    if (l->arena.used > ARENA_KEEP)
-        vpa_arena_release(&l->arena);
-    else
-        vpa_arena_clear(&l->arena);
-}
-
 /* ---- what an answer holds ---- */
 
 static int on_unreadable(struct vpa_listing *l, struct vpa_slice text, const struct vpa_error *why,
@@ -75,7 +58,7 @@ static int on_item(void *ctx, const char *json, size_t len, struct vpa_error *er
                      ? l->handler.item(l->handler.ctx, item, text, err)
                      : on_unreadable(l, text, &why, err);
 
-    clear_arena(l);
+    vpa_arena_clear_small(&l->arena);
     return result;
 }
 
@@ -100,8 +83,8 @@ static int take_head(struct vpa_listing *l, const struct vpa_json *head, struct 
         return vpa_fail(err, VPA_LIMIT, "resourceVersion too long");
     if (*token && (vpa_str_eq(token, l->token) || l->pages + 1 > PAGES_MAX))
         return vpa_fail(err, VPA_LIMIT, "the list has no end");
-    set_text(&l->token, token);
-    set_text(&l->version, version);
+    vpa_replace_text(&l->token, *token ? token : NULL);
+    vpa_replace_text(&l->version, version);
     return 0;
 }
 
@@ -113,7 +96,7 @@ static int on_head(void *ctx, const char *json, size_t len, struct vpa_error *er
 
     if (result == 0)
         result = take_head(l, head, err);
-    clear_arena(l);
+    vpa_arena_clear_small(&l->arena);
     return result;
 }
 
@@ -178,7 +161,7 @@ static void page_path(const struct vpa_listing *l, struct vpa_buf *path)
         vpa_kube_query(path, "limit", limit);
     if (l->token)
         vpa_kube_query(path, "continue", l->token);
-    else if (l->asked_version)
+    else if (*vpa_or_empty(l->asked_version))
         vpa_kube_query(path, "resourceVersion", l->asked_version);
 }
 
@@ -210,7 +193,7 @@ struct vpa_listing *vpa_listing_start(struct vpa_kube_client *client,
     l->client = client;
     l->handler = *handler;
     l->path = vpa_xstrdup(request->path);
-    set_text(&l->asked_version, request->version);
+    vpa_replace_text(&l->asked_version, request->version);
     l->paged = request->paged;
     l->timeout = request->timeout;
     l->item_max = request->item_max ? request->item_max : VPA_LIST_ITEM_MAX;
