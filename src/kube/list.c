@@ -214,6 +214,7 @@ void vpa_listing_cancel(struct vpa_listing *listing)
 /* ---- one that is waited for ---- */
 
 struct waiting {
+    const struct vpa_list_request *request;
     vpa_list_item_fn give;
     void *ctx;
     struct vpa_listing *listing;
@@ -236,8 +237,12 @@ static int give_item(void *ctx, const struct vpa_json *item, struct vpa_slice te
 static int give_unreadable(void *ctx, struct vpa_slice text, const struct vpa_error *why,
                            struct vpa_error *err)
 {
-    (void)why;
-    return give_item(ctx, NULL, text, err);
+    struct waiting *w = ctx;
+
+    if (!w->request->unreadable)
+        return give_item(ctx, NULL, text, err);
+    w->request->unreadable(w->ctx, why);
+    return 0;
 }
 
 static void on_end(void *ctx, const struct vpa_list_end *how)
@@ -260,18 +265,18 @@ static bool is_further(void *ctx)
 int vpa_list_each(struct vpa_kube_client *client, const struct vpa_list_request *request,
                   vpa_list_item_fn give, void *ctx, struct vpa_error *err)
 {
-    struct waiting w = {.give = give, .ctx = ctx, .err = err};
+    struct waiting w = {.request = request, .give = give, .ctx = ctx, .err = err};
+    bool goes_on = request->with_unreadable || request->unreadable;
     const struct vpa_list_handler handler = {.ctx = &w,
                                              .item = give_item,
-                                             .unreadable =
-                                                 request->with_unreadable ? give_unreadable : NULL,
+                                             .unreadable = goes_on ? give_unreadable : NULL,
                                              .done = on_end};
+    vpa_duration patience = request->patience ? request->patience : request->timeout + VPA_MINUTE;
 
     w.listing = vpa_listing_start(client, request, &handler);
     while (!w.done) {
         w.pages = w.listing->pages;
-        if (vpa_loop_wait(vpa_kube_client_loop(client), is_further, &w,
-                          request->timeout + VPA_MINUTE, err) < 0) {
+        if (vpa_loop_wait(vpa_kube_client_loop(client), is_further, &w, patience, err) < 0) {
             vpa_listing_cancel(w.listing);
             return -1;
         }
