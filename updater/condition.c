@@ -70,10 +70,8 @@ static bool has_to_wait(const struct condition_round *round, const struct vpa_ob
 {
     const struct pass_env *env = round->pass->env;
 
-    for (size_t i = 0; i < round->failures; i++) {
-        if (vpa_str_eq(round->failed[i], vpa->meta.ns))
-            return true;
-    }
+    if (vpa_str_is_in(vpa->meta.ns, round->failed, round->failures))
+        return true;
 
     vpa_auto_free char *key = vpa_xjoin(vpa->meta.ns, '/', vpa->meta.name);
     const struct refusal *r = vpa_table_find(&env->refused, key);

@@ -195,14 +195,6 @@ static int by_name(const void *a, const void *b)
     return strcmp((*x)->name, (*y)->name);
 }
 
-static bool wanted(const char *name, const char *const *names, size_t name_count)
-{
-    for (size_t i = 0; i < name_count; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return name_count == 0;
-}
-
 void vpa_metrics_write(struct vpa_metrics *metrics, enum vpa_exposition format,
                        const char *const *names, size_t name_count, struct vpa_buf *out)
 {
@@ -214,7 +206,7 @@ void vpa_metrics_write(struct vpa_metrics *metrics, enum vpa_exposition format,
         families[i] = i < own_count ? &own[i] : metrics->table[i - own_count];
     qsort(families, count, sizeof(struct vpa_metric *), by_name);
     for (size_t i = 0; i < count; i++)
-        if (wanted(families[i]->name, names, name_count))
+        if (name_count == 0 || vpa_str_is_in(families[i]->name, names, name_count))
             put_metric(out, format, families[i]);
     for (size_t i = 0; i < own_count; i++)
         vpa_metric_reset(&own[i]);

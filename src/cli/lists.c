@@ -31,8 +31,8 @@ static bool is_given(struct listing *l, const char *ns, const char *name)
 static void on_object(void *ctx, const struct vpa_json *object, struct vpa_slice text)
 {
     struct listing *l = ctx;
-    const char *ns = vpa_or_empty(vpa_json_string(vpa_json_at(object, "metadata.namespace")));
-    const char *name = vpa_or_empty(vpa_json_string(vpa_json_at(object, "metadata.name")));
+    const char *ns = vpa_json_text(object, "metadata.namespace");
+    const char *name = vpa_json_text(object, "metadata.name");
     struct vpa_error why;
 
     (void)text;

@@ -34,8 +34,7 @@ static const struct vpa_json *template_of(struct cli *cli, const char *ns,
                                           const struct vpa_json *pod)
 {
     const struct vpa_json *owner = controller_of(pod), *object;
-    enum vpa_controller_kind kind =
-        vpa_controller_kind_parse(vpa_or_empty(vpa_json_string(vpa_json_find(owner, "kind"))));
+    enum vpa_controller_kind kind = vpa_controller_kind_parse(vpa_json_text(owner, "kind"));
     const char *name = vpa_json_string(vpa_json_find(owner, "name"));
     struct vpa_error err;
 
@@ -60,7 +59,7 @@ static void put_member(struct vpa_json_writer *w, const char *name, const struct
 static void put_pod(struct vpa_json_writer *w, const char *ns, const struct vpa_json *pod,
                     const struct vpa_json *from)
 {
-    const char *name = vpa_or_empty(vpa_json_string(vpa_json_at(pod, "metadata.name")));
+    const char *name = vpa_json_text(pod, "metadata.name");
     const char *generate = vpa_json_string(vpa_json_at(pod, "metadata.generateName"));
 
     vpa_json_open_object(w);

@@ -128,9 +128,8 @@ static void ask_access(struct vpa_ledger_page *p, const struct vpa_json *user)
     vpa_auto_buf body = {0};
 
     begin_review(&w, &body, "authorization.k8s.io/v1", "SubjectAccessReview");
-    vpa_json_member_string(&w, "user",
-                           vpa_or_empty(vpa_json_string(vpa_json_find(user, "username"))));
-    vpa_json_member_string(&w, "uid", vpa_or_empty(vpa_json_string(vpa_json_find(user, "uid"))));
+    vpa_json_member_string(&w, "user", vpa_json_text(user, "username"));
+    vpa_json_member_string(&w, "uid", vpa_json_text(user, "uid"));
     put_groups(&w, vpa_json_find(user, "groups"));
     put_extra(&w, vpa_json_find(user, "extra"));
     vpa_json_member_object(&w, "nonResourceAttributes");

@@ -273,8 +273,8 @@ static int on_object(void *ctx, enum vpa_reflector_event event, const struct vpa
     struct vpa_cache *c = ctx;
     const struct vpa_json *meta = vpa_json_find(json, "metadata");
     struct source from = {
-        .ns = vpa_or_empty(vpa_json_string(vpa_json_find(meta, "namespace"))),
-        .name = vpa_or_empty(vpa_json_string(vpa_json_find(meta, "name"))),
+        .ns = vpa_json_text(meta, "namespace"),
+        .name = vpa_json_text(meta, "name"),
     };
 
     if (event == VPA_REFLECTOR_DELETED) {

@@ -73,9 +73,8 @@ static int on_long_item(void *ctx, const char *json, size_t len, struct vpa_erro
 
 static int take_head(struct vpa_listing *l, const struct vpa_json *head, struct vpa_error *err)
 {
-    const char *token = vpa_or_empty(vpa_json_string(vpa_json_at(head, "metadata.continue")));
-    const char *version =
-        vpa_or_empty(vpa_json_string(vpa_json_at(head, "metadata.resourceVersion")));
+    const char *token = vpa_json_text(head, "metadata.continue");
+    const char *version = vpa_json_text(head, "metadata.resourceVersion");
 
     if (strlen(token) > TOKEN_MAX)
         return vpa_fail(err, VPA_LIMIT, "continue token too long");

@@ -146,8 +146,8 @@ int reflector_give_object(struct vpa_reflector *r, enum vpa_reflector_event even
                           const struct vpa_json *object, struct vpa_error *err)
 {
     const struct vpa_json *meta = vpa_json_find(object, "metadata");
-    const char *ns = vpa_or_empty(vpa_json_string(vpa_json_find(meta, "namespace")));
-    const char *name = vpa_or_empty(vpa_json_string(vpa_json_find(meta, "name")));
+    const char *ns = vpa_json_text(meta, "namespace");
+    const char *name = vpa_json_text(meta, "name");
     struct vpa_error why;
 
     r->stats.objects++;
@@ -155,7 +155,7 @@ int reflector_give_object(struct vpa_reflector *r, enum vpa_reflector_event even
         r->options.handler.object(r->options.handler.ctx, event, object, &why) == 0)
         return 0;
     const struct vpa_unusable_object what = {
-        .kind = vpa_or_empty(vpa_json_string(vpa_json_find(object, "kind"))),
+        .kind = vpa_json_text(object, "kind"),
         .ns = ns,
         .name = name,
         .reason = why.text,

@@ -74,16 +74,15 @@ int vpa_watch_frame_decode(struct vpa_arena *arena, const char *json, size_t len
         return vpa_fail(err, VPA_INVALID, "watch frame: no object");
     out->type = frame_type(vpa_json_string(vpa_json_find(frame, "type")));
     out->object = object;
-    out->resource_version =
-        vpa_or_empty(vpa_json_string(vpa_json_at(object, "metadata.resourceVersion")));
+    out->resource_version = vpa_json_text(object, "metadata.resourceVersion");
     return 0;
 }
 
 static void keep_error_frame(struct vpa_reflector *r, const struct vpa_json *object,
                              struct vpa_error *err)
 {
-    const char *reason = vpa_or_empty(vpa_json_string(vpa_json_find(object, "reason")));
-    const char *message = vpa_or_empty(vpa_json_string(vpa_json_find(object, "message")));
+    const char *reason = vpa_json_text(object, "reason");
+    const char *message = vpa_json_text(object, "message");
     int64_t code = 0;
 
     vpa_json_int64(vpa_json_find(object, "code"), &code);
