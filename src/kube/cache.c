@@ -115,16 +115,9 @@ static size_t ns_length(const struct item *item)
 
 static void count_unknown(struct vpa_cache *c, const struct item *item)
 {
-    size_t len = ns_length(item);
-    vpa_auto_free char *ns = vpa_xstrndup(item->key, len);
-    struct unknown_ns *entry = vpa_table_find(&c->unknown, ns);
+    vpa_auto_free char *ns = vpa_xstrndup(item->key, ns_length(item));
 
-    if (!entry) {
-        entry = vpa_xcalloc(1, sizeof(*entry) + len + 1);
-        memcpy(entry->ns, ns, len + 1);
-        vpa_table_put(&c->unknown, entry->ns, entry);
-    }
-    entry->count++;
+    VPA_TABLE_MAKE(&c->unknown, ns, struct unknown_ns, ns)->count++;
 }
 
 static void uncount_unknown(struct vpa_cache *c, const struct item *item)

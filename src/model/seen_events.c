@@ -1,7 +1,6 @@
 #include "vpa/model/seen_events.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "vpa/base/mem.h"
 
@@ -51,16 +50,12 @@ static void make_room(struct vpa_seen_events *s, const char *ns)
 
 bool vpa_seen_events_add(struct vpa_seen_events *s, const char *ns, const char *uid)
 {
-    size_t len = strlen(uid) + 1;
-
     if (vpa_table_find(&s->uids, uid))
         return false;
     if (s->uids.count == VPA_SEEN_EVENTS_MAX)
         make_room(s, ns);
     struct share *share = VPA_TABLE_MAKE(&s->shares, ns, struct share, ns);
-    struct seen *seen = vpa_xcalloc(1, sizeof(*seen) + len);
-    memcpy(seen->uid, uid, len);
-    vpa_table_put(&s->uids, seen->uid, seen);
+    struct seen *seen = VPA_TABLE_MAKE(&s->uids, uid, struct seen, uid);
     if (share->count)
         share->newest->next = seen;
     else

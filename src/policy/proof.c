@@ -162,14 +162,11 @@ static struct record *record_of(struct vpa_proof *proof, const char *vpa, enum v
         return r;
 
     vpa_auto_free char *key = record_key(vpa, way);
-    size_t size = strlen(key) + 1;
 
-    r = vpa_xcalloc(1, sizeof(*r) + size);
-    memcpy(r->key, key, size);
+    r = VPA_TABLE_MAKE(&proof->records, key, struct record, key);
     r->vpa = vpa_xstrdup(vpa);
     r->space = space_of(proof, vpa);
     r->space->records++;
-    vpa_table_put(&proof->records, r->key, r);
     return r;
 }
 
