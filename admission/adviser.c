@@ -7,7 +7,6 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "meters.h"
@@ -174,18 +173,11 @@ static struct question *put_question(struct adviser *a, struct vpa_buf *body, bo
     return q;
 }
 
-static struct timespec until(vpa_duration timeout)
-{
-    int64_t t = vpa_monotonic_read() + timeout;
-
-    return (struct timespec){.tv_sec = (time_t)(t / VPA_SECOND), .tv_nsec = (long)(t % VPA_SECOND)};
-}
-
 /* The text of the answer in the arena, NULL when none came; *status is its code. */
 static const char *await(struct question *q, struct vpa_arena *arena, int *status, size_t *len)
 {
     struct adviser *a = q->adviser;
-    const struct timespec deadline = until(a->timeout);
+    const struct timespec deadline = vpa_monotonic_in(a->timeout);
     const char *text = NULL;
     int rc = 0;
 
@@ -315,7 +307,6 @@ bool adviser_ask(struct adviser *a, struct vpa_arena *arena, const char *ns,
 struct adviser *adviser_new(const struct adviser_options *options)
 {
     struct adviser *a = vpa_xcalloc(1, sizeof(*a));
-    pthread_condattr_t monotonic;
 
     a->loop = options->loop;
     a->transport = options->transport;
@@ -323,10 +314,7 @@ struct adviser *adviser_new(const struct adviser_options *options)
     a->monotonic = options->monotonic ? options->monotonic : vpa_monotonic_read;
     a->pause = ADVISER_PAUSE;
     pthread_mutex_init(&a->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&a->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    vpa_monotonic_cond_init(&a->changed);
     return a;
 }
 

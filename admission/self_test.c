@@ -9,7 +9,6 @@
 #include "self_test.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "meters.h"
 #include "server.h"
@@ -60,14 +59,6 @@ const char *self_test_step_name(enum self_test_step step)
     return names[step];
 }
 
-static void set_text(char **slot, const char *text)
-{
-    char *copy = text ? vpa_xstrdup(text) : NULL;
-
-    free(*slot);
-    *slot = copy;
-}
-
 /* Each reason is said once, until a test succeeds again. */
 static void fail(struct self_test *test, enum self_test_step step, const struct vpa_error *err)
 {
@@ -78,7 +69,7 @@ static void fail(struct self_test *test, enum self_test_step step, const struct 
     meter_self_test_failed(self_test_step_name(step));
     if (was_said)
         return;
-    set_text(&test->said, err->text);
+    vpa_replace_text(&test->said, err->text);
     VPA_ERROR("The API server cannot use the webhook, its status lease is not renewed",
               VPA_KV("step", self_test_step_name(step)), VPA_KERR(err));
 }
@@ -131,7 +122,7 @@ static void on_done(void *ctx, const struct vpa_http_result *result)
         return;
     if (test->said)
         VPA_INFO("The API server can use the webhook again");
-    set_text(&test->said, NULL);
+    vpa_replace_text(&test->said, NULL);
     test->succeeded = true;
     test->last_success = vpa_loop_monotonic(test->loop);
 }
@@ -166,8 +157,8 @@ static int make_transport(struct self_test *test, const struct self_test_trust *
     if (test->transport)
         vpa_transport_free(test->transport);
     test->transport = transport;
-    set_text(&test->name, trust->verify ? trust->name : NULL);
-    set_text(&test->ca_pem, trust->verify ? trust->ca_pem : NULL);
+    vpa_replace_text(&test->name, trust->verify ? trust->name : NULL);
+    vpa_replace_text(&test->ca_pem, trust->verify ? trust->ca_pem : NULL);
     return 0;
 }
 

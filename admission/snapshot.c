@@ -26,6 +26,7 @@
 #include "vpa/base/str.h"
 #include "vpa/base/table.h"
 #include "vpa/daemon/panic.h"
+#include "vpa/net/monotonic.h"
 
 struct snapshot {
     atomic_uint refs;
@@ -80,12 +81,9 @@ struct snapshot *snapshot_acquire(struct snapshot_cell *cell)
 struct snapshot *snapshot_wait(struct snapshot_cell *cell, struct snapshot *old,
                                vpa_duration timeout)
 {
-    struct timespec until;
+    const struct timespec until = vpa_monotonic_in(timeout);
     int result = 0;
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += (time_t)((until.tv_nsec + timeout) / VPA_SECOND);
-    until.tv_nsec = (long)((until.tv_nsec + timeout) % VPA_SECOND);
     pthread_mutex_lock(&cell->lock);
     while (cell->current == old && result != ETIMEDOUT)
         result = pthread_cond_timedwait(&cell->published, &cell->lock, &until);
@@ -216,13 +214,8 @@ const struct vpa_object *snapshot_unknown_vpa(const struct snapshot *snapshot, c
 
 static void cell_init(struct snapshot_cell *cell)
 {
-    pthread_condattr_t attributes;
-
     pthread_mutex_init(&cell->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&cell->published, &attributes);
-    pthread_condattr_destroy(&attributes);
+    vpa_monotonic_cond_init(&cell->published);
 }
 
 static void changed(struct snapshot_builder *b)
@@ -301,8 +294,6 @@ struct snapshot_builder *snapshot_builder_new(const struct snapshot_options *opt
 
 void snapshot_builder_free(struct snapshot_builder *b)
 {
-    void *ns;
-
     if (!b)
         return;
     vpa_cache_free(b->vpas);
@@ -310,9 +301,7 @@ void snapshot_builder_free(struct snapshot_builder *b)
     vpa_cache_free(b->panic);
     vpa_shared_map_release(&b->targets);
     vpa_shared_map_release(&b->limits);
-    for (size_t i = 0; vpa_table_next(&b->dirty, &i, NULL, &ns);)
-        free(ns);
-    vpa_table_release(&b->dirty);
+    VPA_TABLE_RELEASE(&b->dirty, free);
     vpa_arena_release(&b->scratch);
     snapshot_unref(b->cell.current);
     pthread_cond_destroy(&b->cell.published);

@@ -197,16 +197,9 @@ static void ask_server(void *ctx)
 
 /* ---- any thread ---- */
 
-static struct timespec in_future(vpa_duration wait)
-{
-    int64_t at = vpa_monotonic_read() + wait;
-
-    return (struct timespec){.tv_sec = (time_t)(at / VPA_SECOND), .tv_nsec = at % VPA_SECOND};
-}
-
 static enum access_verdict wait_for(struct access *a, const char *question)
 {
-    const struct timespec until = in_future(ACCESS_PATIENCE);
+    const struct timespec until = vpa_monotonic_in(ACCESS_PATIENCE);
     enum access_verdict verdict = ACCESS_UNKNOWN;
     int rc = 0;
 
@@ -241,15 +234,11 @@ enum access_verdict access_ask(struct access *a, const struct caller *caller, co
 struct access *access_new(struct vpa_loop *loop, struct vpa_kube_client *client)
 {
     struct access *a = vpa_xcalloc(1, sizeof(*a));
-    pthread_condattr_t attributes;
 
     a->loop = loop;
     a->client = client;
     pthread_mutex_init(&a->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&a->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    vpa_monotonic_cond_init(&a->changed);
     return a;
 }
 

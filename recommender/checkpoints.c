@@ -31,12 +31,7 @@ void checkpoint_path(struct vpa_buf *out, const char *ns, const char *name)
 
 void checkpoint_set_release(struct vpa_table *names)
 {
-    size_t i = 0;
-    void *name;
-
-    while (vpa_table_next(names, &i, NULL, &name))
-        free(name);
-    vpa_table_release(names);
+    VPA_TABLE_RELEASE(names, free);
 }
 
 void checkpoint_set_add(struct vpa_table *names, const char *name)
@@ -114,16 +109,12 @@ static bool is_surplus(struct loading *l, const struct checkpoint_identity *id)
 
 static void loading_end(struct loading *l)
 {
-    void *others;
-
     if (l->surplus > 0)
         VPA_ERROR("Not loaded: checkpoints of containers that have many under other names",
                   VPA_KV("most", (int64_t)OTHERS_MAX), VPA_KV("count", (int64_t)l->surplus),
                   VPA_KV("first", l->first_surplus));
     free(l->first_surplus);
-    for (size_t i = 0; vpa_table_next(&l->others, &i, NULL, &others);)
-        free(others);
-    vpa_table_release(&l->others);
+    VPA_TABLE_RELEASE(&l->others, free);
     vpa_arena_release(&l->arena);
 }
 

@@ -99,14 +99,6 @@ void front_proxy_unref(struct front_proxy *f)
 
 /* ---- certificate ---- */
 
-static bool holds(const struct list *list, const char *text)
-{
-    for (size_t i = 0; i < list->count; i++)
-        if (strcmp(list->items[i], text) == 0)
-            return true;
-    return false;
-}
-
 int front_proxy_check(const struct front_proxy *f, const char *chain_pem, vpa_time at,
                       struct vpa_error *err)
 {
@@ -122,7 +114,7 @@ int front_proxy_check(const struct front_proxy *f, const char *chain_pem, vpa_ti
             err->code = VPA_DENIED;
         return -1;
     }
-    if (f->names.count > 0 && !holds(&f->names, info.common_name))
+    if (f->names.count > 0 && !vpa_str_is_in(info.common_name, f->names.items, f->names.count))
         return vpa_fail(err, VPA_DENIED, "certificate of %s: not one of the proxies allowed",
                         info.common_name);
     return 0;

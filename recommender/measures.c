@@ -155,13 +155,9 @@ static void end_places(struct measures *m)
 
 void measures_free(struct measures *m)
 {
-    void *value;
-
     if (!m)
         return;
-    for (size_t i = 0; vpa_table_next(&m->singles, &i, NULL, &value);)
-        free(value);
-    vpa_table_release(&m->singles);
+    VPA_TABLE_RELEASE(&m->singles, free);
     end_places(m);
     free(m->algorithms);
     free(m);

@@ -386,19 +386,11 @@ void metrics_objects_add(struct metrics_objects *objects, const char *mode, bool
     counters_of(objects, mode)[slot(has_recommendation, matches_pods, unsupported)]++;
 }
 
-static bool is_known_mode(const char *mode)
-{
-    for (size_t i = 0; i < VPA_COUNT(modes); i++)
-        if (strcmp(mode, modes[i]) == 0)
-            return true;
-    return false;
-}
-
 static void publish_mode(const char *mode, const char *api, const size_t *counters)
 {
     for (size_t i = 0; i < 8; i++) {
         /* A foreign mode shows only the combinations that it has. */
-        if (is_known_mode(mode) || (counters && counters[i] > 0))
+        if (vpa_str_is_in(mode, modes, VPA_COUNT(modes)) || (counters && counters[i] > 0))
             vpa_metric_set(&objects_count, counters ? (double)counters[i] : 0, mode,
                            bool_text(i & 4), api, bool_text(i & 2), bool_text(i & 1));
     }

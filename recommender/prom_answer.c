@@ -245,12 +245,11 @@ static int parse_without_list(struct vpa_arena *arena, const char *body, size_t 
 static int check_envelope(int status, const struct vpa_json *root, const struct vpa_json **data,
                           struct vpa_error *err)
 {
-    const char *word = vpa_or_empty(vpa_json_string(vpa_json_find(root, "status")));
+    const char *word = vpa_json_text(root, "status");
 
     if (strcmp(word, "error") == 0)
-        return vpa_fail(err, VPA_INVALID, "%s: %s",
-                        vpa_or_empty(vpa_json_string(vpa_json_find(root, "errorType"))),
-                        vpa_or_empty(vpa_json_string(vpa_json_find(root, "error"))));
+        return vpa_fail(err, VPA_INVALID, "%s: %s", vpa_json_text(root, "errorType"),
+                        vpa_json_text(root, "error"));
     if ((status == 400 || status == 422) && strcmp(word, "success") == 0)
         return vpa_fail(err, VPA_INVALID, "bad_response: inconsistent body for response code");
     *data = vpa_json_find(root, "data");
@@ -287,7 +286,7 @@ static int open_answer(enum prom_kind kind, int status, const char *body, size_t
         check_envelope(status, root, &data, err) < 0)
         return vpa_wrap(err, "cannot get timeseries for %s", prom_kind_name(kind));
 
-    const char *type = vpa_or_empty(vpa_json_string(vpa_json_find(data, "resultType")));
+    const char *type = vpa_json_text(data, "resultType");
     if (go_type_of(type))
         return vpa_fail(err, VPA_INVALID, "expected query to return a matrix; got result type %s",
                         go_type_of(type));

@@ -132,7 +132,7 @@ int query_object_decode(struct vpa_arena *arena, const char *body, size_t len,
 
 int query_object_place(struct query_object *query, const char *ns, struct vpa_error *err)
 {
-    const char *named = vpa_or_empty(vpa_json_string(vpa_json_find(query->metadata, "namespace")));
+    const char *named = vpa_json_text(query->metadata, "namespace");
 
     if ((*named && strcmp(named, ns) != 0) ||
         (*query->pod_meta.ns && strcmp(query->pod_meta.ns, ns) != 0))

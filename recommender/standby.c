@@ -3,12 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vpa/api/lease.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 
-#define LEASES "coordination.k8s.io/v1"
-#define LEASE_MAX ((size_t)1 << 20)
 #define LEASE_TIMEOUT (10 * VPA_SECOND)
 #define NEVER INT64_MIN
 
@@ -103,34 +100,21 @@ static int read_lease(struct standby *s, struct vpa_arena *arena, struct vpa_lea
                       struct vpa_error *err)
 {
     struct vpa_kube_result result = {0};
-    const struct vpa_json *root;
-    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
+    const struct vpa_kube_call call =
+        vpa_lease_call(arena, VPA_KUBE_GET, s->ns, s->name, NULL, LEASE_TIMEOUT);
 
-    vpa_kube_path(&path, LEASES, s->ns, "leases", s->name, NULL);
-    const struct vpa_kube_call call = {
-        .verb = VPA_KUBE_GET, .path = vpa_buf_text(&path), .timeout = LEASE_TIMEOUT};
     if (vpa_kube_do(s->client, &call, arena, &result, err) < 0)
         return err->code == VPA_NOT_FOUND ? 0 : -1;
-    if (vpa_json_parse(arena, result.body, result.body_len, &root, err) < 0 ||
-        vpa_lease_decode(arena, root, lease, err) < 0)
-        return vpa_wrap(err, "lease");
-    return 1;
+    return vpa_lease_read(arena, &result, lease, err) < 0 ? -1 : 1;
 }
 
 static int write_lease(struct standby *s, bool exists, const struct vpa_lease *lease,
                        struct vpa_error *err)
 {
-    struct vpa_json_writer json;
-    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX), body = VPA_BUF(LEASE_MAX);
+    vpa_auto_arena arena = {0};
+    const struct vpa_kube_call call = vpa_lease_call(
+        &arena, exists ? VPA_KUBE_UPDATE : VPA_KUBE_CREATE, s->ns, s->name, lease, LEASE_TIMEOUT);
 
-    vpa_kube_path(&path, LEASES, s->ns, "leases", exists ? s->name : NULL, NULL);
-    vpa_json_writer_init(&json, &body);
-    vpa_lease_encode(&json, lease);
-    const struct vpa_kube_call call = {.verb = exists ? VPA_KUBE_UPDATE : VPA_KUBE_CREATE,
-                                       .path = vpa_buf_text(&path),
-                                       .body = vpa_buf_text(&body),
-                                       .body_len = body.len,
-                                       .timeout = LEASE_TIMEOUT};
     return vpa_kube_do(s->client, &call, NULL, NULL, err);
 }
 

@@ -13,11 +13,7 @@ static void report(const struct usage_sample *s, enum vpa_kind kind, const struc
 
 void usage_memory_release(struct usage_memory *memory)
 {
-    void *failing;
-
-    for (size_t i = 0; vpa_table_next(&memory->failing, &i, NULL, &failing);)
-        free(failing);
-    vpa_table_release(&memory->failing);
+    VPA_TABLE_RELEASE(&memory->failing, free);
 }
 
 vpa_time usage_time(vpa_time dated, vpa_time now)

@@ -47,12 +47,7 @@ struct refusal { /* of the last patch of a VPA */
 
 void updater_condition_forget(struct pass_env *env)
 {
-    void *value;
-
-    for (size_t i = 0; vpa_table_next(&env->refused, &i, NULL, &value);)
-        free(value);
-    vpa_table_release(&env->refused);
-    env->refused = (struct vpa_table){0};
+    VPA_TABLE_RELEASE(&env->refused, free);
 }
 
 static void note_refusal(struct pass_env *env, const struct vpa_object *vpa)
@@ -75,10 +70,8 @@ static bool has_to_wait(const struct condition_round *round, const struct vpa_ob
 {
     const struct pass_env *env = round->pass->env;
 
-    for (size_t i = 0; i < round->failures; i++) {
-        if (vpa_str_eq(round->failed[i], vpa->meta.ns))
-            return true;
-    }
+    if (vpa_str_is_in(vpa->meta.ns, round->failed, round->failures))
+        return true;
 
     vpa_auto_free char *key = vpa_xjoin(vpa->meta.ns, '/', vpa->meta.name);
     const struct refusal *r = vpa_table_find(&env->refused, key);

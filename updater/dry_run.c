@@ -30,8 +30,7 @@ static void put_owners(struct vpa_json_writer *w, const struct vpa_json *owners)
 
 static void put_metadata(struct vpa_json_writer *w, const struct vpa_json *metadata)
 {
-    vpa_auto_free char *prefix =
-        vpa_xprintf("%.200s-", vpa_or_empty(vpa_json_string(vpa_json_find(metadata, "name"))));
+    vpa_auto_free char *prefix = vpa_xprintf("%.200s-", vpa_json_text(metadata, "name"));
     const struct vpa_json *labels = vpa_json_find(metadata, "labels");
 
     vpa_json_member_object(w, "metadata");

@@ -112,7 +112,6 @@ static void drop(struct pass_env *env, struct few *f)
 static void sweep(struct pass_env *env, const struct vpa_object *const *vpas, size_t count)
 {
     struct vpa_table kept = {0};
-    void *value;
 
     for (size_t i = 0; i < count; i++) {
         struct few *f = few_of(env, vpas[i], false);
@@ -122,9 +121,7 @@ static void sweep(struct pass_env *env, const struct vpa_object *const *vpas, si
         vpa_table_remove(&env->few, f->key);
         vpa_table_put(&kept, f->key, f);
     }
-    for (size_t i = 0; vpa_table_next(&env->few, &i, NULL, &value);)
-        few_free(value);
-    vpa_table_release(&env->few);
+    VPA_TABLE_RELEASE(&env->few, few_free);
     env->few = kept;
 }
 

@@ -61,16 +61,10 @@ struct prove *updater_prove_new(void)
 
 void updater_prove_free(struct prove *prove)
 {
-    void *value;
-
     if (!prove)
         return;
-    for (size_t i = 0; vpa_table_next(&prove->trials, &i, NULL, &value);)
-        updater_trial_free(value);
-    vpa_table_release(&prove->trials);
-    for (size_t i = 0; vpa_table_next(&prove->bases, &i, NULL, &value);)
-        free(value);
-    vpa_table_release(&prove->bases);
+    VPA_TABLE_RELEASE(&prove->trials, updater_trial_free);
+    VPA_TABLE_RELEASE(&prove->bases, free);
     vpa_proof_free(prove->proof);
     free(prove);
 }

@@ -59,10 +59,5 @@ void updater_recover(struct pass_env *env, const struct selection *selection,
 
 void updater_recover_forget(struct pass_env *env)
 {
-    void *value;
-
-    for (size_t i = 0; vpa_table_next(&env->recovered, &i, NULL, &value);)
-        free(value);
-    vpa_table_release(&env->recovered);
-    env->recovered = (struct vpa_table){0};
+    VPA_TABLE_RELEASE(&env->recovered, free);
 }

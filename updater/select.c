@@ -94,13 +94,7 @@ static void tell_of_auto(struct pass *pass, const struct vpa_object *vpa, struct
 
 void updater_select_forget(struct pass_env *env)
 {
-    const char *key;
-    void *value;
-
-    for (size_t i = 0; vpa_table_next(&env->told_of_auto, &i, &key, &value);)
-        free(value);
-    vpa_table_release(&env->told_of_auto);
-    env->told_of_auto = (struct vpa_table){0};
+    VPA_TABLE_RELEASE(&env->told_of_auto, free);
 }
 
 struct selection *updater_select_vpas(struct pass *pass, const struct vpa_object *const *vpas,

@@ -30,12 +30,7 @@ static uint32_t bit_of(enum vpa_rest rest)
 
 void updater_told_forget(struct pass_env *env)
 {
-    void *value;
-
-    for (size_t i = 0; vpa_table_next(&env->told, &i, NULL, &value);)
-        free(value);
-    vpa_table_release(&env->told);
-    env->told = (struct vpa_table){0};
+    VPA_TABLE_RELEASE(&env->told, free);
 }
 
 static uint64_t identity_of(const struct vpa_object *vpa)

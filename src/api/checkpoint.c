@@ -179,11 +179,7 @@ uint32_t vpa_histogram_checkpoint_hash(const struct vpa_histogram_checkpoint *hi
 
 /* ---- object ---- */
 
-static int decode_histogram(struct vpa_arena *arena, const struct vpa_json *node, void *out,
-                            struct vpa_error *err)
-{
-    return vpa_histogram_checkpoint_decode(arena, node, out, err);
-}
+VPA_JSON_DECODER(decode_histogram, vpa_histogram_checkpoint_decode)
 
 static const struct vpa_json_field status_fields[] = {
     VPA_JSON_TIME(struct vpa_checkpoint_status, last_update, "lastUpdateTime", 0),

@@ -8,23 +8,9 @@
 #include "vpa/api/resources.h"
 #include "vpa/json/json_decode.h"
 
-static inline int vpa_decode_meta(struct vpa_arena *arena, const struct vpa_json *node, void *out,
-                                  struct vpa_error *err)
-{
-    return vpa_meta_decode(arena, node, out, err);
-}
-
-static inline int vpa_decode_resource_list(struct vpa_arena *arena, const struct vpa_json *node,
-                                           void *out, struct vpa_error *err)
-{
-    return vpa_resource_list_decode(arena, node, out, err);
-}
-
-static inline int vpa_decode_resources(struct vpa_arena *arena, const struct vpa_json *node,
-                                       void *out, struct vpa_error *err)
-{
-    return vpa_resources_decode(arena, node, out, err);
-}
+VPA_JSON_DECODER(vpa_decode_meta, vpa_meta_decode)
+VPA_JSON_DECODER(vpa_decode_resource_list, vpa_resource_list_decode)
+VPA_JSON_DECODER(vpa_decode_resources, vpa_resources_decode)
 
 #define VPA_JSON_META(S, MEMBER) VPA_JSON_CUSTOM(S, MEMBER, "metadata", vpa_decode_meta)
 #define VPA_JSON_RESOURCE_LIST(S, MEMBER, PATH)                                                    \

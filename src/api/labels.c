@@ -138,11 +138,6 @@ int vpa_labels_compare(const struct vpa_labels *a, const struct vpa_labels *b)
 
 /* ---- building ---- */
 
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* By key, and by place where keys are equal: the array positions break ties. */
 static int compare_requirements(const void *a, const void *b)
 {
@@ -248,7 +243,7 @@ static int from_expression(struct vpa_arena *arena, const struct expression *e,
     if (vpa_check_requirement(&r, err) < 0)
         return -1; /* indexes count the values as they were given */
     if (e->value_count > 1)
-        qsort(values, e->value_count, sizeof(*values), compare_texts);
+        qsort(values, e->value_count, sizeof(*values), vpa_str_compare);
     *out = r;
     return 0;
 }
@@ -334,7 +329,7 @@ struct vpa_selector vpa_selector_copy(struct vpa_arena *arena, const struct vpa_
 static bool has_value(const struct vpa_requirement *r, const char *value)
 {
     return r->value_count > 0 &&
-           bsearch(&value, r->values, r->value_count, sizeof(*r->values), compare_texts) != NULL;
+           bsearch(&value, r->values, r->value_count, sizeof(*r->values), vpa_str_compare) != NULL;
 }
 
 static bool within_bound(const struct vpa_requirement *r, const char *value)

@@ -24,11 +24,7 @@ const char *const vpa_pod_unread[] = {
     NULL,
 };
 
-static int decode_labels(struct vpa_arena *arena, const struct vpa_json *node, void *out,
-                         struct vpa_error *err)
-{
-    return vpa_labels_decode(arena, node, out, err);
-}
+VPA_JSON_DECODER(decode_labels, vpa_labels_decode)
 
 static const struct vpa_json_field owner_fields[] = {
     VPA_JSON_STRING(struct vpa_owner_reference, api_version, "apiVersion", 0),

@@ -112,11 +112,7 @@ static int keep_labels(struct vpa_arena *arena, const struct vpa_json *node, voi
     return 0;
 }
 
-static int decode_value(struct vpa_arena *arena, const struct vpa_json *node, void *out,
-                        struct vpa_error *err)
-{
-    return vpa_quantity_decode(arena, node, out, err);
-}
+VPA_JSON_DECODER(decode_value, vpa_quantity_decode)
 
 static int decode_seconds(struct vpa_arena *arena, const struct vpa_json *node, void *out,
                           struct vpa_error *err)

@@ -87,18 +87,13 @@ static void insert(struct vpa_arena *arena, struct values *values, const char *t
     values->items[values->count++] = text;
 }
 
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static void settle(struct values *values)
 {
     size_t n = 0;
 
     if (values->count < 2)
         return;
-    qsort(values->items, values->count, sizeof(*values->items), compare_texts);
+    qsort(values->items, values->count, sizeof(*values->items), vpa_str_compare);
     for (size_t i = 0; i < values->count; i++)
         if (n == 0 || strcmp(values->items[n - 1], values->items[i]) != 0)
             values->items[n++] = values->items[i];

@@ -22,17 +22,8 @@ static int decode_opt_quantity(struct vpa_arena *arena, const struct vpa_json *n
     return vpa_quantity_decode(arena, node, &q->value, err);
 }
 
-static int decode_resource_policy(struct vpa_arena *arena, const struct vpa_json *node, void *out,
-                                  struct vpa_error *err)
-{
-    return vpa_resource_policy_decode(arena, node, out, err);
-}
-
-static int decode_recommendation(struct vpa_arena *arena, const struct vpa_json *node, void *out,
-                                 struct vpa_error *err)
-{
-    return vpa_recommendation_decode(arena, node, out, err);
-}
+VPA_JSON_DECODER(decode_resource_policy, vpa_resource_policy_decode)
+VPA_JSON_DECODER(decode_recommendation, vpa_recommendation_decode)
 
 /* The members of startupBoost, whether of the pod or of a container. */
 static const struct vpa_json_field boost_fields[] = {

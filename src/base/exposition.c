@@ -138,124 +138,78 @@ static void put_metric(struct vpa_buf *out, enum vpa_exposition format, struct v
 
 /* ---- families of the process ---- */
 
-/* A family that is not in the daemon's table, by its value at this moment. */
-struct extra {
-    const char *name, *help;
-    enum vpa_metric_kind kind;
-    double value; /* negative: not known */
-};
+#define OWN_MAX 12
 
-static void put_requests(struct vpa_buf *out, struct vpa_metrics *metrics)
-{
-    const struct {
-        int code;
-        uint64_t count;
-    } answers[] = {{200, atomic_load(&metrics->requests_ok)},
-                   {500, atomic_load(&metrics->requests_failed)},
-                   {503, atomic_load(&metrics->requests_busy)}};
-
-    for (size_t i = 0; i < VPA_COUNT(answers); i++)
-        vpa_buf_printf(out, "promhttp_metric_handler_requests_total{code=\"%d\"} %llu\n",
-                       answers[i].code, (unsigned long long)answers[i].count);
-}
-
-static void put_extra(struct vpa_buf *out, enum vpa_exposition format, struct vpa_metrics *metrics,
-                      const struct extra *e)
-{
-    put_head(out, format, e->name, e->help, e->kind);
-    if (strcmp(e->name, "promhttp_metric_handler_requests_total") == 0) {
-        put_requests(out, metrics);
-        return;
-    }
-    vpa_buf_printf(out, "%s ", e->name);
-    put_number(out, e->value);
-    vpa_buf_putc(out, '\n');
-}
-
-#define EXTRAS_MAX 12
-
-static size_t fill_extras(struct vpa_metrics *metrics, struct extra extras[EXTRAS_MAX])
+/* What is not in the daemon's table, as it is at this moment. */
+static size_t fill_own(struct vpa_metrics *metrics, struct vpa_metric own[OWN_MAX])
 {
     struct vpa_process_stats p = {0};
     size_t n = 0;
 
-    extras[n++] =
-        (struct extra){"promhttp_metric_handler_requests_in_flight", "Scrapes being served.",
-                       VPA_METRIC_GAUGE, atomic_load(&metrics->requests_in_flight)};
-    extras[n++] = (struct extra){"promhttp_metric_handler_requests_total",
-                                 "Scrapes by HTTP status code.", VPA_METRIC_COUNTER, 0};
+    own[n] = (struct vpa_metric)VPA_GAUGE("promhttp_metric_handler_requests_in_flight",
+                                          "Scrapes being served.");
+    vpa_metric_set(&own[n++], atomic_load(&metrics->requests_in_flight));
+    own[n] = (struct vpa_metric)VPA_COUNTER("promhttp_metric_handler_requests_total",
+                                            "Scrapes by HTTP status code.", "code");
+    vpa_metric_add(&own[n], (double)atomic_load(&metrics->requests_ok), "200");
+    vpa_metric_add(&own[n], (double)atomic_load(&metrics->requests_failed), "500");
+    vpa_metric_add(&own[n++], (double)atomic_load(&metrics->requests_busy), "503");
     if (!metrics->process)
         return n;
     metrics->process(&p);
-    const struct extra process[] = {
-        {"process_cpu_seconds_total", "User and system CPU time in seconds.", VPA_METRIC_COUNTER,
+    const struct {
+        struct vpa_metric metric;
+        double value; /* negative: not known */
+    } process[] = {
+        {VPA_COUNTER("process_cpu_seconds_total", "User and system CPU time in seconds."),
          p.cpu_seconds},
-        {"process_max_fds", "Most open file descriptors.", VPA_METRIC_GAUGE, p.max_fds},
-        {"process_network_receive_bytes_total", "Bytes received over the network.",
-         VPA_METRIC_COUNTER, p.network_receive_bytes},
-        {"process_network_transmit_bytes_total", "Bytes sent over the network.", VPA_METRIC_COUNTER,
+        {VPA_GAUGE("process_max_fds", "Most open file descriptors."), p.max_fds},
+        {VPA_COUNTER("process_network_receive_bytes_total", "Bytes received over the network."),
+         p.network_receive_bytes},
+        {VPA_COUNTER("process_network_transmit_bytes_total", "Bytes sent over the network."),
          p.network_transmit_bytes},
-        {"process_open_fds", "Open file descriptors.", VPA_METRIC_GAUGE, p.open_fds},
-        {"process_resident_memory_bytes", "Resident memory in bytes.", VPA_METRIC_GAUGE,
-         p.resident_bytes},
-        {"process_start_time_seconds", "Start of the process, seconds since the Unix epoch.",
-         VPA_METRIC_GAUGE, p.start_seconds},
-        {"process_virtual_memory_bytes", "Virtual memory in bytes.", VPA_METRIC_GAUGE,
-         p.virtual_bytes},
-        {"process_virtual_memory_max_bytes", "Most virtual memory in bytes.", VPA_METRIC_GAUGE,
+        {VPA_GAUGE("process_open_fds", "Open file descriptors."), p.open_fds},
+        {VPA_GAUGE("process_resident_memory_bytes", "Resident memory in bytes."), p.resident_bytes},
+        {VPA_GAUGE("process_start_time_seconds",
+                   "Start of the process, seconds since the Unix epoch."),
+         p.start_seconds},
+        {VPA_GAUGE("process_virtual_memory_bytes", "Virtual memory in bytes."), p.virtual_bytes},
+        {VPA_GAUGE("process_virtual_memory_max_bytes", "Most virtual memory in bytes."),
          p.virtual_max_bytes},
     };
-    for (size_t i = 0; i < VPA_COUNT(process); i++)
-        if (process[i].value >= 0)
-            extras[n++] = process[i];
+    for (size_t i = 0; i < VPA_COUNT(process); i++) {
+        if (process[i].value < 0)
+            continue;
+        own[n] = process[i].metric;
+        vpa_metric_set(&own[n++], process[i].value);
+    }
     return n;
 }
 
 /* ---- the page ---- */
 
-struct family {
-    const char *name;
-    struct vpa_metric *metric; /* or */
-    const struct extra *extra;
-};
-
-static int compare_families(const void *a, const void *b)
+static int by_name(const void *a, const void *b)
 {
-    const struct family *x = a, *y = b;
+    const struct vpa_metric *const *x = a, *const *y = b;
 
-    return strcmp(x->name, y->name);
-}
-
-static bool wanted(const char *name, const char *const *names, size_t name_count)
-{
-    for (size_t i = 0; i < name_count; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return name_count == 0;
+    return strcmp((*x)->name, (*y)->name);
 }
 
 void vpa_metrics_write(struct vpa_metrics *metrics, enum vpa_exposition format,
                        const char *const *names, size_t name_count, struct vpa_buf *out)
 {
-    struct extra extras[EXTRAS_MAX];
-    size_t extra_count = fill_extras(metrics, extras), count = 0;
-    vpa_auto_free struct family *families =
-        vpa_xcalloc(metrics->count + extra_count, sizeof(*families));
+    struct vpa_metric own[OWN_MAX];
+    size_t own_count = fill_own(metrics, own), count = metrics->count + own_count;
+    vpa_auto_free struct vpa_metric **families = vpa_xcalloc(count, sizeof(struct vpa_metric *));
 
-    for (size_t i = 0; i < metrics->count; i++)
-        families[count++] =
-            (struct family){.name = metrics->table[i]->name, .metric = metrics->table[i]};
-    for (size_t i = 0; i < extra_count; i++)
-        families[count++] = (struct family){.name = extras[i].name, .extra = &extras[i]};
-    qsort(families, count, sizeof(*families), compare_families);
-    for (size_t i = 0; i < count; i++) {
-        if (!wanted(families[i].name, names, name_count))
-            continue;
-        if (families[i].metric)
-            put_metric(out, format, families[i].metric);
-        else
-            put_extra(out, format, metrics, families[i].extra);
-    }
+    for (size_t i = 0; i < count; i++)
+        families[i] = i < own_count ? &own[i] : metrics->table[i - own_count];
+    qsort(families, count, sizeof(struct vpa_metric *), by_name);
+    for (size_t i = 0; i < count; i++)
+        if (name_count == 0 || vpa_str_is_in(families[i]->name, names, name_count))
+            put_metric(out, format, families[i]);
+    for (size_t i = 0; i < own_count; i++)
+        vpa_metric_reset(&own[i]);
     if (format == VPA_EXPOSITION_OPENMETRICS)
         vpa_buf_puts(out, "# EOF\n");
 }

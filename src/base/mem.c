@@ -101,7 +101,23 @@ void vpa_free_indirect(void *pointer_to_pointer)
     *p = NULL;
 }
 
+void vpa_free_secret(char *text)
+{
+    if (text)
+        explicit_bzero(text, strlen(text));
+    free(text);
+}
+
+void vpa_replace_text(char **slot, const char *text)
+{
+    char *copy = text ? vpa_xstrdup(text) : NULL;
+
+    free(*slot);
+    *slot = copy;
+}
+
 #define ARENA_ALIGN ((size_t)16)
+#define ARENA_KEEP ((size_t)1 << 20)
 #define ARENA_FIRST_CHUNK ((size_t)1024)
 #define ARENA_CHUNK_MAX ((size_t)64 * 1024)
 
@@ -229,6 +245,14 @@ void vpa_arena_clear(struct vpa_arena *arena)
     }
     arena->chunk = largest;
     arena->used = 0;
+}
+
+void vpa_arena_clear_small(struct vpa_arena *arena)
+{
+    if (arena->used > ARENA_KEEP)
+        vpa_arena_release(arena);
+    else
+        vpa_arena_clear(arena);
 }
 
 void vpa_arena_release(struct vpa_arena *arena)

@@ -16,6 +16,19 @@ bool vpa_str_eq(const char *a, const char *b)
     return strcmp(a, b) == 0;
 }
 
+bool vpa_str_is_in(const char *text, const char *const *texts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (vpa_str_eq(text, texts[i]))
+            return true;
+    return false;
+}
+
+int vpa_str_compare(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 bool vpa_str_starts_with(const char *text, const char *prefix)
 {
     return strncmp(text, prefix, strlen(prefix)) == 0;

@@ -181,6 +181,22 @@ bool vpa_table_next(const struct vpa_table *table, size_t *i, const char **key, 
     return false;
 }
 
+void *vpa_table_most(const struct vpa_table *table, size_t member_at)
+{
+    size_t most = 0, number;
+    char *found = NULL;
+    void *value;
+
+    for (size_t i = 0; vpa_table_next(table, &i, NULL, &value);) {
+        memcpy(&number, (char *)value + member_at, sizeof(number));
+        if (found && number <= most)
+            continue;
+        found = value;
+        most = number;
+    }
+    return found;
+}
+
 static int by_key(const void *a, const void *b)
 {
     return strcmp(((const struct vpa_table_slot *)a)->key, ((const struct vpa_table_slot *)b)->key);

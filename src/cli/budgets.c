@@ -27,10 +27,8 @@ static int on_budget(void *ctx, const struct vpa_json *object, struct vpa_error 
     struct vpa_arena *arena = &r->cli->arena;
     const char *policy = vpa_json_string(vpa_json_at(object, "spec.unhealthyPodEvictionPolicy"));
     struct cli_budget b = {
-        .ns = vpa_arena_strdup(
-            arena, vpa_or_empty(vpa_json_string(vpa_json_at(object, "metadata.namespace")))),
-        .name = vpa_arena_strdup(
-            arena, vpa_or_empty(vpa_json_string(vpa_json_at(object, "metadata.name")))),
+        .ns = vpa_arena_strdup(arena, vpa_json_text(object, "metadata.namespace")),
+        .name = vpa_arena_strdup(arena, vpa_json_text(object, "metadata.name")),
         .allowed = number(object, "status.disruptionsAllowed"),
         .healthy = number(object, "status.currentHealthy"),
         .wanted = number(object, "status.desiredHealthy"),

@@ -95,6 +95,10 @@ void cli_release(struct cli *cli);
 /* The value of an option of the command or of all commands; NULL when it was not given, "" for a
  * switch. */
 const char *cli_option(const struct cli *cli, const char *name);
+/* The value of an option as its number among the names, which end with NULL; *choice stays as it is
+ * when it was not given. */
+int cli_choose(const struct cli *cli, const char *option, const char *const *names, size_t *choice,
+               struct vpa_error *err) VPA_MUST_CHECK;
 /* Reads the words after the command. -1: wrong usage, err says which word. *help: --help is among
  * them. */
 int cli_parse(struct cli *cli, int argc, char *const *argv, bool *help,

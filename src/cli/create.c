@@ -1,7 +1,6 @@
 /*
  * `create`: VPA objects for workloads that have none.
  */
-#include <string.h>
 
 #include "governors.h"
 #include "output.h"
@@ -31,16 +30,11 @@ static const char *mode_of(struct cli *cli)
 
 static int check_mode(struct cli *cli, struct vpa_error *err)
 {
-    static const char *const modes[] = {"Off", "Initial", "Recreate", "InPlaceOrRecreate",
-                                        "InPlace"};
+    static const char *const modes[] = {"Off",     "Initial", "Recreate", "InPlaceOrRecreate",
+                                        "InPlace", NULL};
+    size_t mode;
 
-    for (size_t i = 0; i < VPA_COUNT(modes); i++)
-        if (strcmp(mode_of(cli), modes[i]) == 0)
-            return 0;
-    return vpa_fail(err, VPA_INVALID,
-                    "--mode %.60s is not one of Off, Initial, Recreate, "
-                    "InPlaceOrRecreate, InPlace",
-                    mode_of(cli));
+    return cli_choose(cli, "mode", modes, &mode, err);
 }
 
 static char *join(struct creation *c, const char *ns, const char *kind, const char *name)

@@ -31,7 +31,7 @@ const char *const cli_daemon_names[CLI_DAEMONS] = {"vpa-recommender", "vpa-updat
 
 enum cli_daemon cli_daemon_of(const struct vpa_json *container)
 {
-    const char *image = vpa_or_empty(vpa_json_string(vpa_json_find(container, "image")));
+    const char *image = vpa_json_text(container, "image");
     enum cli_daemon which = CLI_RECOMMENDER;
 
     while (which < CLI_DAEMONS && !strstr(image, cli_daemon_names[which]))

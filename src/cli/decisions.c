@@ -1,6 +1,5 @@
 #include "decisions.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "lists.h"
@@ -47,10 +46,7 @@ static bool is_about(const struct vpa_json *entry, const struct cli_decisions_qu
         return true;
     if (*query->vpa && vpa_str_eq(vpa, query->vpa))
         return true;
-    for (size_t i = 0; i < query->pod_count; i++)
-        if (vpa_str_eq(pod, query->pods[i]))
-            return true;
-    return false;
+    return vpa_str_is_in(pod, query->pods, query->pod_count);
 }
 
 static int take_entry(struct vpa_arena *arena, const struct vpa_json *entry,

@@ -124,7 +124,7 @@ static int read_server(struct doctor *d, struct vpa_error *err)
 
     if (vpa_kube_get_json(d->cli->client, "/version", &d->cli->arena, &root, err) < 0)
         return -1;
-    d->minor = strtoll(vpa_or_empty(vpa_json_string(vpa_json_find(root, "minor"))), NULL, 10);
+    d->minor = strtoll(vpa_json_text(root, "minor"), NULL, 10);
     return 0;
 }
 

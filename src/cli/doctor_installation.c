@@ -143,8 +143,8 @@ static void check_container(struct daemons *s, const struct vpa_json *deployment
                             const struct vpa_json *container, enum cli_daemon which)
 {
     const char *image = vpa_json_string(vpa_json_find(container, "image"));
-    const char *ns = vpa_or_empty(vpa_json_string(vpa_json_at(deployment, "metadata.namespace")));
-    const char *name = vpa_or_empty(vpa_json_string(vpa_json_at(deployment, "metadata.name")));
+    const char *ns = vpa_json_text(deployment, "metadata.namespace");
+    const char *name = vpa_json_text(deployment, "metadata.name");
     vpa_auto_free char *subject = vpa_xprintf("Deployment %s/%s", ns, name);
 
     if (cli_is_shadow(s->d->cli, container))

@@ -2,8 +2,6 @@
  * Whether usage can be measured, and whether the VPAs can work: conflicts, targets, autoscalers
  * that pull at the same resource.
  */
-#include <stdlib.h>
-#include <string.h>
 
 #include "doctor.h"
 #include "lists.h"
@@ -27,10 +25,8 @@ struct coverage {
 
 static char *key_of(struct cli *cli, const struct vpa_json *object)
 {
-    return vpa_arena_printf(
-        &cli->arena, "%s/%s",
-        vpa_or_empty(vpa_json_string(vpa_json_at(object, "metadata.namespace"))),
-        vpa_or_empty(vpa_json_string(vpa_json_at(object, "metadata.name"))));
+    return vpa_arena_printf(&cli->arena, "%s/%s", vpa_json_text(object, "metadata.namespace"),
+                            vpa_json_text(object, "metadata.name"));
 }
 
 static int on_metrics(void *ctx, const struct vpa_json *object, struct vpa_error *err)
@@ -242,11 +238,10 @@ static int on_hpa(void *ctx, const struct vpa_json *hpa, struct vpa_error *err)
 {
     struct objects *s = ctx;
     struct cli *cli = s->d->cli;
-    const char *ns = vpa_or_empty(vpa_json_string(vpa_json_at(hpa, "metadata.namespace")));
-    const char *name = vpa_or_empty(vpa_json_string(vpa_json_at(hpa, "metadata.name")));
-    const char *kind = vpa_or_empty(vpa_json_string(vpa_json_at(hpa, "spec.scaleTargetRef.kind")));
-    const char *target =
-        vpa_or_empty(vpa_json_string(vpa_json_at(hpa, "spec.scaleTargetRef.name")));
+    const char *ns = vpa_json_text(hpa, "metadata.namespace");
+    const char *name = vpa_json_text(hpa, "metadata.name");
+    const char *kind = vpa_json_text(hpa, "spec.scaleTargetRef.kind");
+    const char *target = vpa_json_text(hpa, "spec.scaleTargetRef.name");
     const struct vpa_object *vpa = vpa_table_find(&s->targets, target_key(cli, ns, kind, target));
     const struct vpa_json *metrics = vpa_json_at(hpa, "spec.metrics");
     vpa_auto_free char *subject = vpa_xprintf("HorizontalPodAutoscaler %s/%s", ns, name);

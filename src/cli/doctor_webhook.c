@@ -15,7 +15,7 @@
 
 static bool is_ours(const struct vpa_json *hook)
 {
-    const char *name = vpa_or_empty(vpa_json_string(vpa_json_find(hook, "name")));
+    const char *name = vpa_json_text(hook, "name");
 
     return strcmp(name, "vpa.k8s.io") == 0 || strstr(name, "vpa-admission") != NULL;
 }
@@ -103,8 +103,7 @@ static int on_registration(void *ctx, const struct vpa_json *object, struct vpa_
 {
     struct hooks *s = ctx;
     vpa_auto_free char *subject =
-        vpa_xprintf("MutatingWebhookConfiguration %s",
-                    vpa_or_empty(vpa_json_string(vpa_json_at(object, "metadata.name"))));
+        vpa_xprintf("MutatingWebhookConfiguration %s", vpa_json_text(object, "metadata.name"));
 
     (void)err;
     vpa_json_foreach (hook, vpa_json_find(object, "webhooks"))

@@ -8,31 +8,10 @@
 
 #include "../../updater/paused.h"
 #include "../../updater/updater.h"
-#include "budgets.h"
 #include "daemon_config.h"
-#include "dry_transport.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/panic.h"
 #include "vpa/daemon/status_lease.h"
-
-struct cli_forecast {
-    struct cli *cli;
-    struct vpa_arena arena;
-    struct updater_config config;
-    struct cli_installed at; /* the updater */
-    struct cli_dry dry;
-    struct updater *updater;
-    struct cli_budgets budgets;
-    struct vpa_table verdicts; /* "namespace/pod" */
-    struct vpa_error failure;  /* of a list without which nothing can be said */
-    const char *standstill;
-    /* Pinned for as long as the forecast lives. */
-    const struct vpa_object **vpas;
-    const struct vpa_pod **pods;
-    const struct vpa_limit_range **ranges;
-    size_t vpa_count, pod_count, range_count;
-    struct cli_governors *governors;
-};
 
 /* ---- what the pass asks ---- */
 
@@ -341,54 +320,4 @@ const struct cli_verdict *cli_forecast_find(const struct cli_forecast *forecast,
     vpa_auto_free char *key = vpa_xjoin(ns, '/', pod);
 
     return vpa_table_find(&forecast->verdicts, key);
-}
-
-const char *cli_forecast_standstill(const struct cli_forecast *forecast)
-{
-    return forecast->standstill;
-}
-
-struct pass_env *cli_forecast_env(struct cli_forecast *forecast)
-{
-    return updater_env(forecast->updater);
-}
-
-const struct vpa_object *const *cli_forecast_vpas(const struct cli_forecast *forecast,
-                                                  size_t *count)
-{
-    *count = forecast->vpa_count;
-    return forecast->vpas;
-}
-
-const struct vpa_pod *const *cli_forecast_pods(const struct cli_forecast *forecast, size_t *count)
-{
-    *count = forecast->pod_count;
-    return forecast->pods;
-}
-
-const struct vpa_limit_range *const *cli_forecast_ranges(const struct cli_forecast *forecast,
-                                                         size_t *count)
-{
-    *count = forecast->range_count;
-    return forecast->ranges;
-}
-
-struct cli_governors *cli_forecast_governors(struct cli_forecast *forecast)
-{
-    return forecast->governors;
-}
-
-const struct updater_config *cli_forecast_config(const struct cli_forecast *forecast)
-{
-    return &forecast->config;
-}
-
-const struct cli_installed *cli_forecast_updater(const struct cli_forecast *forecast)
-{
-    return &forecast->at;
-}
-
-struct vpa_kube_client *cli_forecast_client(struct cli_forecast *forecast)
-{
-    return forecast->dry.client;
 }

@@ -14,13 +14,33 @@
 #ifndef CLI_FORECAST_H
 #define CLI_FORECAST_H
 
-#include "../../updater/env.h"
+#include "../../updater/updater.h"
+#include "budgets.h"
 #include "cli.h"
 #include "daemon_config.h"
+#include "dry_transport.h"
 #include "governors.h"
 #include "verdict.h"
 
-struct cli_forecast;
+struct cli_forecast { /* for its readers; what is theirs is so until it is freed */
+    struct cli *cli;
+    struct vpa_arena arena;
+    struct updater_config config; /* what the pass worked with */
+    struct cli_installed at;      /* the updater */
+    struct cli_dry dry;           /* its client sends nothing but reads, for code of the daemons */
+    struct updater *updater;      /* updater_env() has the caches, for those who explain more */
+    struct cli_budgets budgets;
+    struct vpa_table verdicts; /* "namespace/pod" */
+    struct vpa_error failure;  /* of a list without which nothing can be said */
+    const char *standstill;    /* why no pass would do anything ("the webhook's Lease ...") */
+    /* What it has read, ordered by namespace and name. */
+    const struct vpa_object **vpas;
+    const struct vpa_pod **pods;
+    const struct vpa_limit_range **ranges;
+    size_t vpa_count, pod_count, range_count;
+    struct cli_governors *governors; /* over these VPAs and the controllers that it knows */
+};
+
 /* Runs one pass over the namespace ("" for all). The flags are those of the installed updater where
  * its Deployment can be read, or of the option --updater-flags; defaults otherwise, which is
  * noted. */
@@ -29,26 +49,10 @@ void cli_forecast_free(struct cli_forecast *forecast); /* NULL is allowed */
 /* NULL: no VPA that takes part in a pass controls it. */
 const struct cli_verdict *cli_forecast_find(const struct cli_forecast *forecast, const char *ns,
                                             const char *pod);
-/* Why no pass would do anything at all ("the webhook's Lease ..."), or NULL. */
-const char *cli_forecast_standstill(const struct cli_forecast *forecast);
+
 /* That the panic button of the daemons in a namespace is pressed, in the arena of the command, or
  * NULL; what may not be looked for is noted. */
 const char *cli_panic(struct cli *cli, const char *ns);
-/* What the pass worked with: caches and settings, for those who explain more. */
-struct pass_env *cli_forecast_env(struct cli_forecast *forecast);
-const struct updater_config *cli_forecast_config(const struct cli_forecast *forecast);
-/* The Deployment of the updater. */
-const struct cli_installed *cli_forecast_updater(const struct cli_forecast *forecast);
-/* What it has read, ordered by namespace and name; theirs until the forecast is freed. */
-const struct vpa_object *const *cli_forecast_vpas(const struct cli_forecast *forecast,
-                                                  size_t *count);
-const struct vpa_pod *const *cli_forecast_pods(const struct cli_forecast *forecast, size_t *count);
-const struct vpa_limit_range *const *cli_forecast_ranges(const struct cli_forecast *forecast,
-                                                         size_t *count);
-/* Over these VPAs and the controllers that it knows. */
-struct cli_governors *cli_forecast_governors(struct cli_forecast *forecast);
-/* A client that sends nothing but reads, for other code of the daemons. */
-struct vpa_kube_client *cli_forecast_client(struct cli_forecast *forecast);
 
 /* The option that commands with a forecast have. */
 #define CLI_FORECAST_OPTION                                                                        \

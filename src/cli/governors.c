@@ -1,7 +1,6 @@
 #include "governors.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "dry_transport.h"
 #include "lists.h"
@@ -139,7 +138,7 @@ static void add(struct cli_governors *g, const struct vpa_object *vpa)
 
 static const char *text_at(struct vpa_arena *arena, const struct vpa_json *object, const char *path)
 {
-    return vpa_arena_strdup(arena, vpa_or_empty(vpa_json_string(vpa_json_at(object, path))));
+    return vpa_arena_strdup(arena, vpa_json_text(object, path));
 }
 
 /* Its target is taken for what it says, so that nobody writes a second one for it. */

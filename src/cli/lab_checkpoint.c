@@ -138,7 +138,7 @@ static int take_checkpoint(void *ctx, const struct vpa_json *object, struct vpa_
 
 static int take_document(struct collection *c, const struct vpa_json *root, struct vpa_error *err)
 {
-    const char *kind = vpa_or_empty(vpa_json_string(vpa_json_find(root, "kind")));
+    const char *kind = vpa_json_text(root, "kind");
     const char *ns = vpa_json_string(vpa_json_at(root, "metadata.namespace"));
 
     if (vpa_str_eq(kind, "List") || vpa_str_eq(kind, KIND "List")) {
@@ -153,8 +153,7 @@ static int take_document(struct collection *c, const struct vpa_json *root, stru
     if (c->cli->ns && *c->cli->ns && ns && !vpa_str_eq(ns, c->cli->ns))
         return 0;
     if (take_checkpoint(c, root, err) < 0)
-        return vpa_wrap(err, "checkpoint %.100s",
-                        vpa_or_empty(vpa_json_string(vpa_json_at(root, "metadata.name"))));
+        return vpa_wrap(err, "checkpoint %.100s", vpa_json_text(root, "metadata.name"));
     return 0;
 }
 

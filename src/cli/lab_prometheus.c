@@ -1,8 +1,6 @@
 #include "lab_prometheus.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "vpa/base/file.h"
 #include "vpa/base/math.h"
@@ -12,22 +10,11 @@
 
 #define ANSWER_MAX ((size_t)64 << 20)
 
-struct series {
-    int64_t *second;
-    double *value;
-    size_t count;
-    size_t capacity;
-};
+#define auto_samples __attribute__((cleanup(lab_samples_release))) struct lab_samples
 
-static void series_release(struct series *s)
-{
-    free(s->second);
-    free(s->value);
-}
-#define auto_series __attribute__((cleanup(series_release))) struct series
-
-/* [1700000000.5, "0.25"]; "NaN" is a gap. */
-static int add_sample(struct series *s, const struct vpa_json *pair, struct vpa_error *err)
+/* [1700000000.5, "0.25"]; "NaN" is a gap. What a series measures stands as CPU until both are one.
+ */
+static int add_sample(struct lab_samples *s, const struct vpa_json *pair, struct vpa_error *err)
 {
     const struct vpa_json *time = vpa_json_first(pair);
     const char *text = time ? vpa_json_string(vpa_json_next(time)) : NULL;
@@ -44,17 +31,11 @@ static int add_sample(struct series *s, const struct vpa_json *pair, struct vpa_
         return vpa_fail(err, VPA_INVALID, "values: %.40s is not a usage", text);
     if (s->count && (int64_t)second <= s->second[s->count - 1])
         return vpa_fail(err, VPA_INVALID, "values: times are to rise by a second at least");
-    if (s->count == s->capacity) {
-        s->capacity = s->capacity ? 2 * s->capacity : 1024;
-        s->second = vpa_xreallocarray(s->second, s->capacity, sizeof(*s->second));
-        s->value = vpa_xreallocarray(s->value, s->capacity, sizeof(*s->value));
-    }
-    s->second[s->count] = (int64_t)second;
-    s->value[s->count++] = value;
+    lab_samples_add(s, (int64_t)second, value, NAN);
     return 0;
 }
 
-static int read_answer(const struct vpa_json *root, struct series *s, struct vpa_error *err)
+static int read_answer(const struct vpa_json *root, struct lab_samples *s, struct vpa_error *err)
 {
     const struct vpa_json *result = vpa_json_at(root, "data.result");
     size_t count = vpa_json_count(result);
@@ -78,7 +59,7 @@ static int read_answer(const struct vpa_json *root, struct series *s, struct vpa
     return 0;
 }
 
-static int read_file(const char *path, struct series *s, struct vpa_error *err)
+static int read_file(const char *path, struct lab_samples *s, struct vpa_error *err)
 {
     vpa_auto_arena arena = {0};
     vpa_auto_free char *text = NULL;
@@ -97,9 +78,7 @@ static int read_file(const char *path, struct series *s, struct vpa_error *err)
 int lab_prometheus_read(const char *cpu_file, const char *memory_file, struct lab_trace *out,
                         struct vpa_error *err)
 {
-    auto_series cpu = {0};
-    auto_series memory = {0};
-    struct lab_samples both = {0};
+    auto_samples cpu = {0}, memory = {0}, both = {0};
     size_t i = 0;
     size_t k = 0;
 
@@ -112,12 +91,11 @@ int lab_prometheus_read(const char *cpu_file, const char *memory_file, struct la
         bool has_cpu = i < cpu.count && (k == memory.count || cpu.second[i] <= memory.second[k]);
         bool has_memory = k < memory.count && (i == cpu.count || memory.second[k] <= cpu.second[i]);
         int64_t second = has_cpu ? cpu.second[i] : memory.second[k];
-        lab_samples_add(&both, second, has_cpu ? cpu.value[i] : NAN,
-                        has_memory ? memory.value[k] : NAN);
+        lab_samples_add(&both, second, has_cpu ? cpu.cpu[i] : NAN,
+                        has_memory ? memory.cpu[k] : NAN);
         i += has_cpu ? 1 : 0;
         k += has_memory ? 1 : 0;
     }
     lab_trace_fold(&both, "prometheus", out);
-    lab_samples_release(&both);
     return 0;
 }

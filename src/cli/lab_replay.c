@@ -2,10 +2,7 @@
  * `lab replay`: a VPA object over a recorded history, as a table of what would have been done and
  * as a picture.
  */
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "lab.h"
 #include "lab_prometheus.h"
@@ -93,15 +90,9 @@ static void print_events(struct cli *cli, const struct lab_story *s)
 static int write_picture(const struct lab_story *s, const char *path, struct vpa_error *err)
 {
     vpa_auto_buf svg = VPA_BUF(SVG_MAX);
-    FILE *file = fopen(path, "w");
 
-    if (!file)
-        return vpa_fail(err, VPA_INVALID, "write %s: %s", path, strerror(errno));
     lab_story_draw(s, &svg);
-    size_t written = fwrite(vpa_buf_text(&svg), 1, svg.len, file);
-    if (fclose(file) != 0 || written != svg.len || vpa_buf_failed(&svg))
-        return vpa_fail(err, VPA_INVALID, "write %s: %s", path, strerror(errno));
-    return 0;
+    return cli_write_file(path, &svg, err);
 }
 
 /* A trace, a recording, or answers of Prometheus: of CPU, and of memory with --memory. */

@@ -8,8 +8,6 @@
 #include "cli.h"
 #include "vpa/json/json.h"
 
-#define CLI_PAGE 500
-
 struct cli_kind {
     const char *group_version; /* "v1", "apps/v1" */
     const char *resource;      /* "pods" */

@@ -6,6 +6,8 @@
 #include "cli.h"
 #include "vpa/base/str.h"
 
+#define CHOICES_MAX 256
+
 static const struct cli_option global_options[] = {
     {"kubeconfig", 0, "FILE", "The kubeconfig; default $KUBECONFIG, then ~/.kube/config"},
     {"context", 0, "NAME", "The context of the kubeconfig; default its current one"},
@@ -39,6 +41,24 @@ const char *cli_option(const struct cli *cli, const char *name)
         if (strcmp(option_at(cli, i)->name, name) == 0)
             return cli->values[i];
     return NULL;
+}
+
+int cli_choose(const struct cli *cli, const char *option, const char *const *names, size_t *choice,
+               struct vpa_error *err)
+{
+    const char *given = cli_option(cli, option);
+    vpa_auto_buf all = VPA_BUF(CHOICES_MAX);
+
+    for (size_t i = 0; given && names[i]; i++) {
+        if (strcmp(given, names[i]) == 0) {
+            *choice = i;
+            return 0;
+        }
+        vpa_buf_printf(&all, "%s%s", i > 0 ? ", " : "", names[i]);
+    }
+    return given ? vpa_fail(err, VPA_INVALID, "--%s %.60s is not one of %s", option, given,
+                            vpa_buf_text(&all))
+                 : 0;
 }
 
 struct words {

@@ -33,8 +33,7 @@ static const struct vpa_json *template_of(struct cli *cli, const char *ns,
                                           const struct vpa_json *pod)
 {
     const struct vpa_json *owner = controller_of(pod), *object;
-    enum vpa_controller_kind kind =
-        vpa_controller_kind_parse(vpa_or_empty(vpa_json_string(vpa_json_find(owner, "kind"))));
+    enum vpa_controller_kind kind = vpa_controller_kind_parse(vpa_json_text(owner, "kind"));
     const char *name = vpa_json_string(vpa_json_find(owner, "name"));
     struct vpa_error err;
 
@@ -59,7 +58,7 @@ static void put_member(struct vpa_json_writer *w, const char *name, const struct
 static void put_pod(struct vpa_json_writer *w, const char *ns, const struct vpa_json *pod,
                     const struct vpa_json *from)
 {
-    const char *name = vpa_or_empty(vpa_json_string(vpa_json_at(pod, "metadata.name")));
+    const char *name = vpa_json_text(pod, "metadata.name");
     const char *generate = vpa_json_string(vpa_json_at(pod, "metadata.generateName"));
 
     vpa_json_open_object(w);
@@ -130,7 +129,7 @@ static void ask(const struct webhook *w, struct snapshot_builder *builder,
 {
     const struct admit_options options = {.startup_boost = w->config.common.gates.cpu_startup_boost,
                                           .max_cpu_boost = w->config.max_allowed_cpu_boost};
-    struct vpa_owners *owners = cli_forecast_env(w->forecast)->owners;
+    struct vpa_owners *owners = updater_env(w->forecast->updater)->owners;
 
     for (int i = 0; i < TRIES; i++) {
         snapshot_builder_publish(builder, vpa_owners_view(owners));
@@ -201,12 +200,12 @@ static int answer_of_webhook(const struct webhook *w, const struct vpa_buf *pod,
 {
     vpa_auto_buf review = VPA_BUF(POD_MAX), answer = VPA_BUF(ADMIT_ANSWER_MAX);
     struct snapshot_builder *builder = snapshot_builder_new(&(struct snapshot_options){
-        .client = cli_forecast_client(w->forecast), .ns = w->ns, .panic_ns = w->at.ns});
+        .client = w->forecast->dry.client, .ns = w->ns, .panic_ns = w->at.ns});
     struct vpa_json_writer writer;
     struct admit_result result;
     int status;
 
-    snapshot_builder_on_vpa(builder, follow_target, cli_forecast_env(w->forecast)->owners);
+    snapshot_builder_on_vpa(builder, follow_target, updater_env(w->forecast->updater)->owners);
     vpa_json_writer_init(&writer, &review);
     put_review(&writer, w->ns, pod);
     status = fill_builder(w->cli, builder, err);

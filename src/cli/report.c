@@ -3,8 +3,6 @@
  */
 #include "report.h"
 
-#include <string.h>
-
 #include "output.h"
 #include "past.h"
 #include "vpa/base/str.h"
@@ -71,37 +69,6 @@ void cli_report_table(struct cli *cli, const struct cli_world *world, struct cli
     cli_table_init(out, &cli->arena, columns, VPA_COUNT(columns));
     for (size_t i = 0; i < world->count; i++)
         put_row(out, world->rows[i], cli->format == CLI_CSV);
-}
-
-static int read_group(struct cli *cli, enum cli_group *out, struct vpa_error *err)
-{
-    static const char *const names[] = {"container", "workload", "namespace"};
-    const char *by = cli_option(cli, "by");
-
-    *out = CLI_BY_CONTAINER;
-    for (size_t i = 0; by && i < VPA_COUNT(names); i++)
-        if (strcmp(by, names[i]) == 0) {
-            *out = (enum cli_group)i;
-            return 0;
-        }
-    return by ? vpa_fail(err, VPA_INVALID,
-                         "--by %.60s is not one of container, workload, namespace", by)
-              : 0;
-}
-
-static int read_order(struct cli *cli, enum cli_order *out, struct vpa_error *err)
-{
-    static const char *const names[] = {"name", "waste", "risk"};
-    const char *sort = cli_option(cli, "sort");
-
-    *out = CLI_ORDER_NAME;
-    for (size_t i = 0; sort && i < VPA_COUNT(names); i++)
-        if (strcmp(sort, names[i]) == 0) {
-            *out = (enum cli_order)i;
-            return 0;
-        }
-    return sort ? vpa_fail(err, VPA_INVALID, "--sort %.60s is not one of name, waste, risk", sort)
-                : 0;
 }
 
 static int write_page(struct cli *cli, const struct cli_world *world, const char *path,
@@ -192,15 +159,16 @@ static int report(struct cli *cli, enum cli_group group, enum cli_order order,
 
 static int run(struct cli *cli)
 {
-    enum cli_group group;
-    enum cli_order order;
+    size_t group = CLI_BY_CONTAINER, order = CLI_ORDER_NAME;
     struct vpa_error err;
 
-    if (read_group(cli, &group, &err) < 0 || read_order(cli, &order, &err) < 0) {
+    if (cli_choose(cli, "by", cli_group_names, &group, &err) < 0 ||
+        cli_choose(cli, "sort", cli_order_names, &order, &err) < 0) {
         cli_complain(cli, &err);
         return CLI_USAGE;
     }
-    if (cli_connect(cli, &err) < 0 || report(cli, group, order, &err) < 0)
+    if (cli_connect(cli, &err) < 0 ||
+        report(cli, (enum cli_group)group, (enum cli_order)order, &err) < 0)
         return cli_complain(cli, &err);
     return CLI_OK;
 }

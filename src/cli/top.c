@@ -67,8 +67,6 @@ static void put_screen_line(int y, const char *line, int attributes)
 
 static void draw(const struct top *t)
 {
-    static const char *const orders[] = {"name", "waste", "risk"};
-    static const char *const groups[] = {"container", "workload", "namespace"};
     const char *text = vpa_buf_text(&t->text), *line;
 
     erase();
@@ -76,7 +74,7 @@ static void draw(const struct top *t)
     mvprintw(0, 0,
              "kubectl vpa top  by %s, order %s  [n]ame [w]aste [r]isk  [c]ontainer w[o]rkload"
              " name[s]pace  [q]uit",
-             groups[t->group], orders[t->order]);
+             cli_group_names[t->group], cli_order_names[t->order]);
     attroff(A_REVERSE);
     if (t->failed)
         put_screen_line(1, t->failure.text, A_BOLD);

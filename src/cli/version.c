@@ -1,7 +1,6 @@
 /*
  * `version`: of the command, of the server, of the daemons that are installed.
  */
-#include <string.h>
 
 #include "daemon_config.h"
 #include "output.h"
@@ -13,7 +12,7 @@ static const char *server_version(struct cli *cli, struct vpa_error *err)
 
     if (vpa_kube_get_json(cli->client, "/version", &cli->arena, &root, err) < 0)
         return NULL;
-    return vpa_or_empty(vpa_json_string(vpa_json_find(root, "gitVersion")));
+    return vpa_json_text(root, "gitVersion");
 }
 
 struct images {

@@ -85,12 +85,10 @@ static bool is_chosen(struct cli *cli, const struct why_control *control, struct
 static const struct vpa_object *find_vpa(struct cli_forecast *forecast, const char *ns,
                                          const char *name)
 {
-    size_t count;
-    const struct vpa_object *const *vpas = cli_forecast_vpas(forecast, &count);
-
-    for (size_t i = 0; i < count; i++)
-        if (vpa_str_eq(vpas[i]->meta.ns, ns) && vpa_str_eq(vpas[i]->meta.name, name))
-            return vpas[i];
+    for (size_t i = 0; i < forecast->vpa_count; i++)
+        if (vpa_str_eq(forecast->vpas[i]->meta.ns, ns) &&
+            vpa_str_eq(forecast->vpas[i]->meta.name, name))
+            return forecast->vpas[i];
     return NULL;
 }
 
@@ -98,15 +96,13 @@ static void choose_pods(struct cli *cli, struct cli_forecast *forecast, struct c
 {
     struct why_subject *s = &c->subject;
     struct why_control control;
-    size_t count;
-    const struct vpa_pod *const *pods = cli_forecast_pods(forecast, &count);
 
-    for (size_t i = 0; i < count; i++) {
-        why_find_control(cli, forecast, pods[i], &control);
+    for (size_t i = 0; i < forecast->pod_count; i++) {
+        why_find_control(cli, forecast, forecast->pods[i], &control);
         if (!is_chosen(cli, &control, c))
             continue;
         VPA_GROW(s->rows, s->count, c->capacity);
-        why_make_row(cli, forecast, pods[i], control.vpa, &s->rows[s->count++]);
+        why_make_row(cli, forecast, forecast->pods[i], control.vpa, &s->rows[s->count++]);
     }
 }
 
@@ -124,7 +120,7 @@ static void choose_pod(struct cli *cli, struct choice *c, const char *name)
 
 static bool is_live_pod(struct cli_forecast *forecast, const char *ns, const char *name)
 {
-    return updater_store_find_pod(cli_forecast_env(forecast)->store, ns, name) != NULL;
+    return updater_store_find_pod(updater_env(forecast->updater)->store, ns, name) != NULL;
 }
 
 static bool is_any_pod(struct cli *cli, const char *name)
@@ -189,8 +185,8 @@ static int run_why(struct cli *cli, struct cli_forecast *forecast, const struct 
     else if (*target->name && cli->format != CLI_CSV)
         status = answer(cli, forecast, &c.subject);
     else {
-        if (cli_forecast_standstill(forecast))
-            cli_note(cli, "no pass changes anything now: %s", cli_forecast_standstill(forecast));
+        if (forecast->standstill)
+            cli_note(cli, "no pass changes anything now: %s", forecast->standstill);
         why_print_rows(cli, c.subject.rows, c.subject.count);
     }
     free(c.subject.rows);

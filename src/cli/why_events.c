@@ -23,7 +23,7 @@ struct events {
 static bool is_of_vpa(const struct vpa_json *event)
 {
     const char *component = vpa_json_string(vpa_json_at(event, "source.component"));
-    const char *reason = vpa_or_empty(vpa_json_string(vpa_json_find(event, "reason")));
+    const char *reason = vpa_json_text(event, "reason");
 
     if (!component)
         component = vpa_json_string(vpa_json_find(event, "reportingComponent"));
@@ -51,17 +51,15 @@ static int on_event(void *ctx, const struct vpa_json *event, struct vpa_error *e
 {
     struct events *e = ctx;
     struct vpa_arena *arena = &e->cli->arena;
-    const char *name = vpa_or_empty(vpa_json_string(vpa_json_at(event, "involvedObject.name")));
+    const char *name = vpa_json_text(event, "involvedObject.name");
 
     (void)err;
     if (!is_of_vpa(event) || !vpa_table_find(e->names, name))
         return 0;
     VPA_GROW(e->items, e->count, e->capacity);
     e->items[e->count++] = (struct why_event){
-        .reason =
-            vpa_arena_strdup(arena, vpa_or_empty(vpa_json_string(vpa_json_find(event, "reason")))),
-        .message =
-            vpa_arena_strdup(arena, vpa_or_empty(vpa_json_string(vpa_json_find(event, "message")))),
+        .reason = vpa_arena_strdup(arena, vpa_json_text(event, "reason")),
+        .message = vpa_arena_strdup(arena, vpa_json_text(event, "message")),
         .about = vpa_arena_printf(arena, "%s %s", e->kind, name),
         .at = time_of(event),
     };

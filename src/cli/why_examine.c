@@ -80,7 +80,7 @@ static struct vpa_controller_key top_of(struct cli_governors *governors, const s
 void why_find_control(struct cli *cli, struct cli_forecast *forecast, const struct vpa_pod *pod,
                       struct why_control *out)
 {
-    struct cli_governors *governors = cli_forecast_governors(forecast);
+    struct cli_governors *governors = forecast->governors;
     struct vpa_controller_key top = top_of(governors, pod);
     struct contest c = {.cli = cli, .out = out};
     size_t count;
@@ -112,7 +112,7 @@ void why_find_control(struct cli *cli, struct cli_forecast *forecast, const stru
 /* A pod that no pass has looked at. */
 static void explain_rest(struct cli *cli, struct cli_forecast *forecast, struct why_row *row)
 {
-    const struct vpa_common_flags *flags = &cli_forecast_config(forecast)->common;
+    const struct vpa_common_flags *flags = &forecast->config.common;
 
     row->action = cli_action_name(CLI_ACTION_NONE);
     if (!row->vpa) {
@@ -247,21 +247,16 @@ static void examine_container(struct calculation *k, size_t i, struct why_contai
     add_step(c, "new limits", &k->plans[i].limits, join_notes(k->cli, &k->plans[i].notes));
 }
 
-struct ranges {
-    const struct vpa_limit_range **items;
-    size_t count;
-};
-
 static void fold_limits(struct cli *cli, struct cli_forecast *forecast, const char *ns,
                         struct vpa_namespace_limits *out)
 {
-    size_t count, kept = 0;
-    const struct vpa_limit_range *const *all = cli_forecast_ranges(forecast, &count);
-    const struct vpa_limit_range **own = vpa_arena_alloc(&cli->arena, (count + 1) * sizeof(*own));
+    size_t kept = 0;
+    const struct vpa_limit_range **own =
+        vpa_arena_alloc(&cli->arena, (forecast->range_count + 1) * sizeof(*own));
 
-    for (size_t i = 0; i < count; i++)
-        if (vpa_str_eq(all[i]->meta.ns, ns))
-            own[kept++] = all[i];
+    for (size_t i = 0; i < forecast->range_count; i++)
+        if (vpa_str_eq(forecast->ranges[i]->meta.ns, ns))
+            own[kept++] = forecast->ranges[i];
     vpa_namespace_limits_fold(&cli->arena, own, kept, out);
 }
 
@@ -300,7 +295,7 @@ static int port_of(const struct updater_config *config)
 
 static void examine_decisions(struct cli *cli, struct cli_forecast *forecast, struct why *out)
 {
-    const struct updater_config *config = cli_forecast_config(forecast);
+    const struct updater_config *config = &forecast->config;
     const struct why_subject *s = &out->subject;
     const struct vpa_object *about = s->vpa ? s->vpa : out->control.vpa;
     const char **names = vpa_arena_alloc(&cli->arena, (s->count + 1) * sizeof(*names));
@@ -308,7 +303,7 @@ static void examine_decisions(struct cli *cli, struct cli_forecast *forecast, st
                                         .vpa = about ? about->meta.name : "",
                                         .pods = names,
                                         .pod_count = s->count,
-                                        .updater = *cli_forecast_updater(forecast),
+                                        .updater = forecast->at,
                                         .port = port_of(config),
                                         .lease_ns = config->leader.resource_namespace,
                                         .lease = config->leader.resource_name};

@@ -155,9 +155,8 @@ static void print_pass(struct cli *cli, struct cli_forecast *forecast, const str
     cli_auto_table table = {0};
 
     put_line(cli, CLI_BOLD, "Updater, next pass");
-    if (cli_forecast_standstill(forecast))
-        put_line(cli, CLI_RED, "  no pass changes anything now: %s",
-                 cli_forecast_standstill(forecast));
+    if (forecast->standstill)
+        put_line(cli, CLI_RED, "  no pass changes anything now: %s", forecast->standstill);
     if (is_one_pod(why)) {
         print_verdict(cli, &why->subject.rows[0]);
         return;
@@ -304,7 +303,7 @@ static void json_verdict(struct vpa_json_writer *w, struct cli_forecast *forecas
     const struct cli_verdict *v = row->verdict;
 
     vpa_json_member_object(w, "updater");
-    vpa_json_member_string_opt(w, "standstill", cli_forecast_standstill(forecast));
+    vpa_json_member_string_opt(w, "standstill", forecast->standstill);
     vpa_json_member_string(w, "action", row->action);
     vpa_json_member_string(w, "rule", row->rule);
     vpa_json_member_string(w, "why", row->text);
@@ -318,7 +317,7 @@ static void json_verdict(struct vpa_json_writer *w, struct cli_forecast *forecas
 static void json_rows(struct vpa_json_writer *w, struct cli_forecast *forecast,
                       const struct why *why)
 {
-    vpa_json_member_string_opt(w, "standstill", cli_forecast_standstill(forecast));
+    vpa_json_member_string_opt(w, "standstill", forecast->standstill);
     vpa_json_member_array(w, "pods");
     for (size_t i = 0; i < why->subject.count; i++) {
         const struct why_row *row = &why->subject.rows[i];

@@ -31,14 +31,12 @@ static int on_object(void *ctx, const struct vpa_json *object, struct vpa_error 
     const struct listing *l = ctx;
 
     (void)err;
-    l->visit(l->ctx,
-             &(struct cli_workload){
-                 .ns = vpa_or_empty(vpa_json_string(vpa_json_at(object, "metadata.namespace"))),
-                 .kind = vpa_controller_kind_name(l->kind),
-                 .api_version = vpa_controller_api_version(l->kind),
-                 .name = vpa_or_empty(vpa_json_string(vpa_json_at(object, "metadata.name"))),
-                 .owned = is_owned(object),
-                 .object = object});
+    l->visit(l->ctx, &(struct cli_workload){.ns = vpa_json_text(object, "metadata.namespace"),
+                                            .kind = vpa_controller_kind_name(l->kind),
+                                            .api_version = vpa_controller_api_version(l->kind),
+                                            .name = vpa_json_text(object, "metadata.name"),
+                                            .owned = is_owned(object),
+                                            .object = object});
     return 0;
 }
 

@@ -12,6 +12,9 @@
  * memory on most machines that one can rent (1 to 4 GiB and up). */
 #define BYTES_PER_CORE ((double)(INT64_C(4) << 30))
 
+const char *const cli_group_names[] = {"container", "workload", "namespace", NULL};
+const char *const cli_order_names[] = {"name", "waste", "risk", NULL};
+
 struct usage {
     int64_t value[CLI_RESOURCES];
 };
@@ -24,11 +27,6 @@ struct reading {
     struct vpa_arena scratch;
     const char *kind; /* that is being listed */
 };
-
-static const char *text_at(const struct vpa_json *object, const char *path)
-{
-    return vpa_or_empty(vpa_json_string(vpa_json_at(object, path)));
-}
 
 static int64_t amount_of(int resource, const struct vpa_quantity *q)
 {
@@ -69,11 +67,12 @@ static int on_owned(void *ctx, const struct vpa_json *object, struct vpa_error *
 
         struct cli_owner *owner = vpa_arena_zalloc(arena, sizeof(*owner));
 
-        owner->kind = vpa_arena_strdup(arena, text_at(o, "kind"));
-        owner->name = vpa_arena_strdup(arena, text_at(o, "name"));
+        owner->kind = vpa_arena_strdup(arena, vpa_json_text(o, "kind"));
+        owner->name = vpa_arena_strdup(arena, vpa_json_text(o, "name"));
         vpa_table_put(&r->world->owners,
-                      vpa_arena_printf(arena, "%s/%s/%s", text_at(object, "metadata.namespace"),
-                                       r->kind, text_at(object, "metadata.name")),
+                      vpa_arena_printf(arena, "%s/%s/%s",
+                                       vpa_json_text(object, "metadata.namespace"), r->kind,
+                                       vpa_json_text(object, "metadata.name")),
                       owner);
     }
     return 0;
@@ -112,10 +111,11 @@ static int on_metrics(void *ctx, const struct vpa_json *object, struct vpa_error
             return -1;
         usage->value[CLI_CPU] = amount_of(CLI_CPU, vpa_resource_find(&list, "cpu"));
         usage->value[CLI_MEMORY] = amount_of(CLI_MEMORY, vpa_resource_find(&list, "memory"));
-        vpa_table_put(&r->measured,
-                      vpa_arena_printf(arena, "%s/%s/%s", text_at(object, "metadata.namespace"),
-                                       text_at(object, "metadata.name"), text_at(c, "name")),
-                      usage);
+        vpa_table_put(
+            &r->measured,
+            vpa_arena_printf(arena, "%s/%s/%s", vpa_json_text(object, "metadata.namespace"),
+                             vpa_json_text(object, "metadata.name"), vpa_json_text(c, "name")),
+            usage);
     }
     return 0;
 }

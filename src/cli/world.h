@@ -29,6 +29,7 @@ struct cli_row {
     bool below; /* a request is below its lower bound, or memory in use above its request */
 };
 enum cli_group { CLI_BY_CONTAINER, CLI_BY_WORKLOAD, CLI_BY_NAMESPACE };
+extern const char *const cli_group_names[]; /* ends with NULL, as the next one */
 
 struct cli_owner {
     const char *kind, *name;
@@ -54,6 +55,7 @@ void cli_world_release(struct cli_world *world);
 void cli_world_group(const struct cli_world *world, enum cli_group group, struct cli_world *out);
 
 enum cli_order { CLI_ORDER_NAME, CLI_ORDER_WASTE, CLI_ORDER_RISK };
+extern const char *const cli_order_names[];
 void cli_world_sort(struct cli_world *world, enum cli_order order);
 
 bool cli_row_same_workload(const struct cli_row *a, const struct cli_row *b);

@@ -48,13 +48,6 @@ struct vpa_ledger_page {
 
 /* ---- on the loop ---- */
 
-static void wipe(char *text)
-{
-    if (text)
-        explicit_bzero(text, strlen(text));
-    free(text);
-}
-
 static void answered(struct vpa_ledger_page *p, enum access access)
 {
     p->request = NULL;
@@ -135,9 +128,8 @@ static void ask_access(struct vpa_ledger_page *p, const struct vpa_json *user)
     vpa_auto_buf body = {0};
 
     begin_review(&w, &body, "authorization.k8s.io/v1", "SubjectAccessReview");
-    vpa_json_member_string(&w, "user",
-                           vpa_or_empty(vpa_json_string(vpa_json_find(user, "username"))));
-    vpa_json_member_string(&w, "uid", vpa_or_empty(vpa_json_string(vpa_json_find(user, "uid"))));
+    vpa_json_member_string(&w, "user", vpa_json_text(user, "username"));
+    vpa_json_member_string(&w, "uid", vpa_json_text(user, "uid"));
     put_groups(&w, vpa_json_find(user, "groups"));
     put_extra(&w, vpa_json_find(user, "extra"));
     vpa_json_member_object(&w, "nonResourceAttributes");
@@ -181,7 +173,7 @@ static void on_asked(void *ctx)
     vpa_json_member_string(&w, "token", token);
     vpa_json_close_object(&w);
     vpa_json_close_object(&w);
-    wipe(token);
+    vpa_free_secret(token);
     send_review(p, "authentication.k8s.io/v1", "tokenreviews", &body, on_token);
     explicit_bzero(body.data, body.len);
 }
@@ -190,9 +182,8 @@ static void on_asked(void *ctx)
 
 static enum access check_token(struct vpa_ledger_page *p, const char *token)
 {
-    int64_t now = vpa_monotonic_read(), end = now + CHECK_TIMEOUT;
-    const struct timespec until = {.tv_sec = (time_t)(end / VPA_SECOND),
-                                   .tv_nsec = (long)(end % VPA_SECOND)};
+    const struct timespec until = vpa_monotonic_in(CHECK_TIMEOUT);
+    int64_t now = vpa_monotonic_read();
     int rc = 0;
 
     pthread_mutex_lock(&p->lock);
@@ -294,7 +285,6 @@ struct vpa_ledger_page *vpa_ledger_page_new(struct vpa_observe *observe, struct 
                                             struct vpa_kube_client *client, bool trust_local)
 {
     struct vpa_ledger_page *p = vpa_xcalloc(1, sizeof(*p));
-    pthread_condattr_t monotonic;
 
     p->observe = observe;
     p->ledger = ledger;
@@ -302,10 +292,7 @@ struct vpa_ledger_page *vpa_ledger_page_new(struct vpa_observe *observe, struct 
     p->trust_local = trust_local;
     p->loop = vpa_kube_client_loop(client);
     pthread_mutex_init(&p->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&p->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    vpa_monotonic_cond_init(&p->changed);
     vpa_observe_serve(observe, VPA_DECISIONS_PATH, on_request, p);
     return p;
 }
@@ -330,7 +317,7 @@ void vpa_ledger_page_free(struct vpa_ledger_page *p)
     vpa_loop_unpost(p->loop, on_asked, p);
     if (p->request)
         vpa_kube_cancel(p->request);
-    wipe(p->token);
+    vpa_free_secret(p->token);
     pthread_cond_destroy(&p->changed);
     pthread_mutex_destroy(&p->lock);
     free(p);

@@ -20,6 +20,7 @@
 
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
+#include "vpa/net/monotonic.h"
 #include "vpa/net/negotiation.h"
 
 /* Longest exposition; a metric has at most VPA_METRIC_SERIES_MAX series. */
@@ -299,20 +300,9 @@ static void on_asked(void *ctx)
     pthread_mutex_unlock(&o->lock);
 }
 
-static struct timespec in_future(vpa_duration wait)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    int64_t nanos = t.tv_nsec + wait % VPA_SECOND;
-    t.tv_sec += (time_t)(wait / VPA_SECOND + nanos / VPA_SECOND);
-    t.tv_nsec = (long)(nanos % VPA_SECOND);
-    return t;
-}
-
 static bool ask_loop(struct vpa_observe *o, const char *path, struct vpa_server_response *response)
 {
-    const struct timespec until = in_future(o->probe_wait);
+    const struct timespec until = vpa_monotonic_in(o->probe_wait);
     int rc = 0;
 
     pthread_mutex_lock(&o->lock);
@@ -394,7 +384,6 @@ struct vpa_observe *vpa_observe_new(struct vpa_loop *loop,
         .ctx = o,
         .threads = 1,
     };
-    pthread_condattr_t monotonic;
 
     o->loop = loop;
     o->metrics.table = options->metrics;
@@ -406,10 +395,7 @@ struct vpa_observe *vpa_observe_new(struct vpa_loop *loop,
     o->path = "";
     pthread_mutex_init(&o->lock, NULL);
     pthread_mutex_init(&o->page_lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&o->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    vpa_monotonic_cond_init(&o->changed);
     for (size_t i = 0; i < VPA_COUNT(o->pages); i++) {
         const char *path = options->expected[i];
 

@@ -11,11 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vpa/api/lease.h"
 #include "vpa/base/log.h"
+#include "vpa/kube/elector.h"
 
-#define LEASES "coordination.k8s.io/v1"
-#define LEASE_MAX ((size_t)1 << 20)
 #define FIRST_PAUSE (100 * VPA_MILLISECOND)
 #define PAUSE_FACTOR 3
 #define GAP 2
@@ -55,20 +53,11 @@ static void on_answer(void *ctx, const struct vpa_kube_result *result, const str
 static void call(struct vpa_status_writer *w, enum step step, enum vpa_kube_verb verb,
                  const struct vpa_lease *lease)
 {
-    struct vpa_kube_call c = {
-        .verb = verb, .timeout = w->options.interval, .repeatable = verb == VPA_KUBE_UPDATE};
-    struct vpa_json_writer json;
-    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX), body = VPA_BUF(LEASE_MAX);
+    vpa_auto_arena arena = {0};
+    struct vpa_kube_call c =
+        vpa_lease_call(&arena, verb, w->options.ns, w->options.name, lease, w->options.interval);
 
-    vpa_kube_path(&path, LEASES, w->options.ns, "leases", step == CREATE ? NULL : w->options.name,
-                  NULL);
-    c.path = vpa_buf_text(&path);
-    if (lease) {
-        vpa_json_writer_init(&json, &body);
-        vpa_lease_encode(&json, lease);
-        c.body = vpa_buf_text(&body);
-        c.body_len = body.len;
-    }
+    c.repeatable = verb == VPA_KUBE_UPDATE;
     w->step = step;
     w->request = vpa_kube_start(w->options.client, &c, on_answer, w);
 }
@@ -119,12 +108,10 @@ static int update(struct vpa_status_writer *w, const struct vpa_kube_result *res
                   struct vpa_error *err)
 {
     vpa_auto_arena arena = {0};
-    const struct vpa_json *root;
     struct vpa_lease lease;
 
-    if (vpa_json_parse(&arena, result->body, result->body_len, &root, err) < 0 ||
-        vpa_lease_decode(&arena, root, &lease, err) < 0)
-        return vpa_wrap(err, "lease");
+    if (vpa_lease_read(&arena, result, &lease, err) < 0)
+        return -1;
     lease.spec.has_holder = true;
     lease.spec.holder = w->options.holder;
     lease.spec.renew_time = w->withdraw ? TAKEN_BACK : vpa_loop_now(w->loop);
@@ -242,10 +229,12 @@ void vpa_status_writer_free(struct vpa_status_writer *w)
 
 /* Reader */
 
-static int read_lease(struct vpa_kube_client *client, const char *path, struct vpa_arena *arena,
-                      struct vpa_kube_result *result, struct vpa_error *err)
+static int read_lease(struct vpa_kube_client *client, const struct vpa_status_view *view,
+                      struct vpa_arena *arena, struct vpa_kube_result *result,
+                      struct vpa_error *err)
 {
-    const struct vpa_kube_call c = {.verb = VPA_KUBE_GET, .path = path};
+    const struct vpa_kube_call c =
+        vpa_lease_call(arena, VPA_KUBE_GET, view->ns, view->name, NULL, 0);
     vpa_duration pause = FIRST_PAUSE;
 
     for (int tries = 1;; tries++) {
@@ -309,17 +298,12 @@ int vpa_status_lease_check(struct vpa_kube_client *client, struct vpa_status_vie
                            bool *valid, struct vpa_error *err)
 {
     vpa_auto_arena arena = {0};
-    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
     struct vpa_kube_result result = {0};
-    const struct vpa_json *root;
     struct vpa_lease lease;
 
-    vpa_kube_path(&path, LEASES, view->ns, "leases", view->name, NULL);
-    if (read_lease(client, vpa_buf_text(&path), &arena, &result, err) < 0)
+    if (read_lease(client, view, &arena, &result, err) < 0 ||
+        vpa_lease_read(&arena, &result, &lease, err) < 0)
         return -1;
-    if (vpa_json_parse(&arena, result.body, result.body_len, &root, err) < 0 ||
-        vpa_lease_decode(&arena, root, &lease, err) < 0)
-        return vpa_wrap(err, "lease");
     int64_t now = vpa_loop_monotonic(vpa_kube_client_loop(client));
     see(view, lease.spec.renew_time, now);
     view->start = lease.spec.acquire_time;

@@ -152,6 +152,11 @@ const char *vpa_json_string(const struct vpa_json *node)
     return vpa_json_type(node) == VPA_JSON_STRING ? tree_of(node)->valuestring : NULL;
 }
 
+const char *vpa_json_text(const struct vpa_json *object, const char *path)
+{
+    return vpa_or_empty(vpa_json_string(vpa_json_at(object, path)));
+}
+
 bool vpa_json_string_escaped(const struct vpa_json *node)
 {
     return vpa_json_type(node) == VPA_JSON_STRING && (tree_of(node)->type & ESCAPED);

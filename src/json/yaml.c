@@ -14,6 +14,7 @@
 #include <yaml.h>
 
 #include "vpa/base/buf.h"
+#include "vpa/base/str.h"
 #include "vpa/json/json_writer.h"
 
 struct reader {
@@ -36,14 +37,6 @@ static int next_event(struct reader *r, yaml_event_t *event)
 }
 
 /* ---- scalars ---- */
-
-static bool is_one_of(const char *text, const char *const *words, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(text, words[i]) == 0)
-            return true;
-    return false;
-}
 
 /* The base of an integer's digits; *p moves behind its prefix. */
 static unsigned take_base(const char **p)
@@ -123,7 +116,7 @@ static int put_float(struct vpa_json_writer *w, const char *text)
                                           "-.inf", "-.Inf", "-.INF", ".nan",  ".NaN",  ".NAN"};
     double x;
 
-    if (is_one_of(text, endless, VPA_COUNT(endless)))
+    if (vpa_str_is_in(text, endless, VPA_COUNT(endless)))
         return -1;
     if (!looks_like_float(text))
         return 0;
@@ -144,10 +137,10 @@ static int put_plain(struct reader *r, struct vpa_json_writer *w, const yaml_eve
                                      "off",   "Off",   "OFF",   "n",  "N"};
     int written;
 
-    if (is_one_of(text, nulls, VPA_COUNT(nulls))) {
+    if (vpa_str_is_in(text, nulls, VPA_COUNT(nulls))) {
         vpa_json_put_null(w);
-    } else if (is_one_of(text, yes, VPA_COUNT(yes)) || is_one_of(text, no, VPA_COUNT(no))) {
-        vpa_json_put_bool(w, is_one_of(text, yes, VPA_COUNT(yes)));
+    } else if (vpa_str_is_in(text, yes, VPA_COUNT(yes)) || vpa_str_is_in(text, no, VPA_COUNT(no))) {
+        vpa_json_put_bool(w, vpa_str_is_in(text, yes, VPA_COUNT(yes)));
     } else if (!put_integer(w, text)) {
         written = put_float(w, text);
         if (written < 0)

@@ -115,16 +115,9 @@ static size_t ns_length(const struct item *item)
 
 static void count_unknown(struct vpa_cache *c, const struct item *item)
 {
-    size_t len = ns_length(item);
-    vpa_auto_free char *ns = vpa_xstrndup(item->key, len);
-    struct unknown_ns *entry = vpa_table_find(&c->unknown, ns);
+    vpa_auto_free char *ns = vpa_xstrndup(item->key, ns_length(item));
 
-    if (!entry) {
-        entry = vpa_xcalloc(1, sizeof(*entry) + len + 1);
-        memcpy(entry->ns, ns, len + 1);
-        vpa_table_put(&c->unknown, entry->ns, entry);
-    }
-    entry->count++;
+    VPA_TABLE_MAKE(&c->unknown, ns, struct unknown_ns, ns)->count++;
 }
 
 static void uncount_unknown(struct vpa_cache *c, const struct item *item)
@@ -273,8 +266,8 @@ static int on_object(void *ctx, enum vpa_reflector_event event, const struct vpa
     struct vpa_cache *c = ctx;
     const struct vpa_json *meta = vpa_json_find(json, "metadata");
     struct source from = {
-        .ns = vpa_or_empty(vpa_json_string(vpa_json_find(meta, "namespace"))),
-        .name = vpa_or_empty(vpa_json_string(vpa_json_find(meta, "name"))),
+        .ns = vpa_json_text(meta, "namespace"),
+        .name = vpa_json_text(meta, "name"),
     };
 
     if (event == VPA_REFLECTOR_DELETED) {
@@ -364,10 +357,8 @@ void vpa_cache_free(struct vpa_cache *cache)
     vpa_reflector_free(cache->reflector);
     for (size_t i = 0; vpa_table_next(&cache->items, &i, NULL, &value);)
         vpa_shared_item_unref(&((struct item *)value)->shared);
-    for (size_t i = 0; vpa_table_next(&cache->unknown, &i, NULL, &value);)
-        free(value);
     vpa_table_release(&cache->items);
-    vpa_table_release(&cache->unknown);
+    VPA_TABLE_RELEASE(&cache->unknown, free);
     vpa_shared_map_release(&cache->map);
     taken_release(cache);
     vpa_arena_release(&cache->scratch);

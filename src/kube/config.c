@@ -12,19 +12,12 @@
 #include "vpa/net/monotonic.h"
 #include "vpa/net/tls.h"
 
-static void wipe(char *text)
-{
-    if (text)
-        explicit_bzero(text, strlen(text));
-    free(text);
-}
-
 void vpa_kube_config_free(struct vpa_kube_config *config)
 {
     if (!config)
         return;
-    wipe(config->token);
-    wipe(config->bearer);
+    vpa_free_secret(config->token);
+    vpa_free_secret(config->bearer);
     vpa_arena_release(&config->arena);
     free(config);
 }
@@ -167,7 +160,7 @@ struct vpa_transport *vpa_kube_connect(struct vpa_loop *loop, struct vpa_kube_co
 
 static void set_token(struct vpa_kube_config *config, char *token)
 {
-    wipe(config->token);
+    vpa_free_secret(config->token);
     config->token = token;
 }
 
@@ -268,7 +261,7 @@ int vpa_kube_config_headers(struct vpa_kube_config *config, int64_t monotonic,
         if (config->exec && refresh_exec(config, monotonic, err) < 0)
             return -1;
         if (config->token) {
-            wipe(config->bearer);
+            vpa_free_secret(config->bearer);
             config->bearer = vpa_xprintf("Bearer %s", config->token);
             config->headers[n++] = (struct vpa_header){"Authorization", config->bearer};
         } else if (config->basic) {

@@ -93,9 +93,6 @@ static void reading_free(struct reading *r)
 
 void vpa_discovery_free(struct vpa_discovery *d)
 {
-    const char *key;
-    void *value;
-
     if (!d)
         return;
     while (d->readings) {
@@ -103,9 +100,7 @@ void vpa_discovery_free(struct vpa_discovery *d)
             vpa_kube_cancel(d->readings->request);
         reading_free(d->readings);
     }
-    for (size_t i = 0; vpa_table_next(&d->groups, &i, &key, &value);)
-        group_free(value);
-    vpa_table_release(&d->groups);
+    VPA_TABLE_RELEASE(&d->groups, group_free);
     free(d->found_group);
     free(d->found_guess);
     free(d);
@@ -172,17 +167,6 @@ static void put_path(const struct reading *r, struct vpa_buf *path)
         vpa_buf_printf(path, "/apis/%s/%s", g->name, g->versions[r->version]);
 }
 
-static void make_room(struct vpa_discovery *d)
-{
-    const char *key;
-    void *old;
-
-    for (size_t i = 0; vpa_table_next(&d->groups, &i, &key, &old);) {
-        vpa_table_remove(&d->groups, key);
-        group_free(old);
-    }
-}
-
 /* err NULL: what was read becomes the group. */
 static void finish(struct reading *r, const struct vpa_error *err)
 {
@@ -195,7 +179,7 @@ static void finish(struct reading *r, const struct vpa_error *err)
         g->fetched = vpa_loop_monotonic(vpa_kube_client_loop(d->client));
         g->pass = d->pass;
         if (d->groups.count >= VPA_DISCOVERY_GROUPS_MAX && !vpa_table_find(&d->groups, g->name))
-            make_room(d);
+            VPA_TABLE_RELEASE(&d->groups, group_free);
         group_free(vpa_table_put(&d->groups, g->name, g));
     }
     /* Their callbacks may wait for another reading, or stop others from waiting. */

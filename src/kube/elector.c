@@ -26,7 +26,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "vpa/api/lease.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 
@@ -114,6 +113,38 @@ char *vpa_elector_identity(struct vpa_random *random, struct vpa_error *err)
     return vpa_xprintf("%s_%s", host, uuid);
 }
 
+/* Calls */
+
+struct vpa_kube_call vpa_lease_call(struct vpa_arena *arena, enum vpa_kube_verb verb,
+                                    const char *ns, const char *name, const struct vpa_lease *lease,
+                                    vpa_duration timeout)
+{
+    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX), body = VPA_BUF(LEASE_MAX);
+    struct vpa_kube_call call = {.verb = verb, .timeout = timeout};
+    struct vpa_json_writer w;
+
+    vpa_kube_path(&path, LEASES, ns, "leases", verb == VPA_KUBE_CREATE ? NULL : name, NULL);
+    call.path = vpa_arena_strdup(arena, vpa_buf_text(&path));
+    if (lease) {
+        vpa_json_writer_init(&w, &body);
+        vpa_lease_encode(&w, lease);
+        call.body = vpa_arena_strndup(arena, vpa_buf_text(&body), body.len);
+        call.body_len = body.len;
+    }
+    return call;
+}
+
+int vpa_lease_read(struct vpa_arena *arena, const struct vpa_kube_result *result,
+                   struct vpa_lease *out, struct vpa_error *err)
+{
+    const struct vpa_json *root;
+
+    if (vpa_json_parse(arena, result->body, result->body_len, &root, err) < 0 ||
+        vpa_lease_decode(arena, root, out, err) < 0)
+        return vpa_wrap(err, "lease");
+    return 0;
+}
+
 /* What we know */
 
 static bool holds(const struct vpa_elector *e, const char *holder)
@@ -151,13 +182,11 @@ static int cache_answer(struct vpa_elector *e, const struct vpa_kube_result *res
                         struct vpa_error *err)
 {
     struct vpa_arena arena = {0};
-    const struct vpa_json *root;
     struct vpa_lease lease;
 
-    if (vpa_json_parse(&arena, result->body, result->body_len, &root, err) < 0 ||
-        vpa_lease_decode(&arena, root, &lease, err) < 0) {
+    if (vpa_lease_read(&arena, result, &lease, err) < 0) {
         vpa_arena_release(&arena);
-        return vpa_wrap(err, "lease");
+        return -1;
     }
     vpa_arena_release(&e->cached_arena);
     e->cached_arena = arena;
@@ -170,23 +199,14 @@ static int cache_answer(struct vpa_elector *e, const struct vpa_kube_result *res
 
 static void on_answer(void *ctx, const struct vpa_kube_result *result, const struct vpa_error *err);
 
-static void lease_path(const struct vpa_elector *e, const char *name, struct vpa_buf *path)
+static void call(struct vpa_elector *e, enum step step, enum vpa_kube_verb verb,
+                 const struct vpa_lease *lease)
 {
-    vpa_kube_path(path, LEASES, e->options.ns, "leases", name, NULL);
-}
+    vpa_auto_arena arena = {0};
+    struct vpa_kube_call c = vpa_lease_call(&arena, verb, e->options.ns, e->options.name, lease,
+                                            e->options.renew_deadline);
 
-static void call(struct vpa_elector *e, enum step step, enum vpa_kube_verb verb, const char *body,
-                 size_t len)
-{
-    vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
-    struct vpa_kube_call c = {.verb = verb,
-                              .body = body,
-                              .body_len = len,
-                              .timeout = e->options.renew_deadline,
-                              .repeatable = verb == VPA_KUBE_UPDATE}; /* of one version */
-
-    lease_path(e, verb == VPA_KUBE_CREATE ? NULL : e->options.name, &path);
-    c.path = vpa_buf_text(&path);
+    c.repeatable = verb == VPA_KUBE_UPDATE; /* of one version */
     e->step = step;
     e->request = vpa_kube_start(e->options.client, &c, on_answer, e);
 }
@@ -194,18 +214,13 @@ static void call(struct vpa_elector *e, enum step step, enum vpa_kube_verb verb,
 static void write_lease(struct vpa_elector *e, enum step step, const struct vpa_lease_spec *spec)
 {
     struct vpa_lease lease = {.meta = {.ns = e->options.ns, .name = e->options.name}};
-    struct vpa_json_writer w;
-    vpa_auto_buf body = VPA_BUF(LEASE_MAX);
 
     if (step != CREATE)
         lease = e->cached;
     lease.spec = *spec;
     e->written = *spec;
     e->written_at = vpa_loop_monotonic(e->loop);
-    vpa_json_writer_init(&w, &body);
-    vpa_lease_encode(&w, &lease);
-    call(e, step, step == CREATE ? VPA_KUBE_CREATE : VPA_KUBE_UPDATE, vpa_buf_text(&body),
-         body.len);
+    call(e, step, step == CREATE ? VPA_KUBE_CREATE : VPA_KUBE_UPDATE, &lease);
 }
 
 static struct vpa_lease_spec own_record(const struct vpa_elector *e)
@@ -233,7 +248,7 @@ static void attempt(struct vpa_elector *e)
         write_lease(e, FAST_PUT, &e->record);
         return;
     }
-    call(e, GET, VPA_KUBE_GET, NULL, 0);
+    call(e, GET, VPA_KUBE_GET, NULL);
 }
 
 /* Phases */
@@ -324,7 +339,7 @@ static void release(struct vpa_elector *e)
     vpa_timer_stop(e->pause);
     e->phase = RELEASING;
     vpa_timer_start(e->deadline, e->options.renew_deadline);
-    call(e, RELEASE_GET, VPA_KUBE_GET, NULL, 0);
+    call(e, RELEASE_GET, VPA_KUBE_GET, NULL);
 }
 
 /* Answers */
@@ -392,7 +407,7 @@ static void release_step(struct vpa_elector *e, enum step step,
     struct vpa_error why;
 
     if (step == RELEASE_PUT && err && err->code == VPA_CONFLICT) {
-        call(e, RELEASE_GET, VPA_KUBE_GET, NULL, 0);
+        call(e, RELEASE_GET, VPA_KUBE_GET, NULL);
         return;
     }
     if (!err && step == RELEASE_GET && cache_answer(e, result, &why) < 0)
@@ -434,7 +449,7 @@ static void on_answer(void *ctx, const struct vpa_kube_result *result, const str
     e->request = NULL;
     if (e->phase == RELEASING) {
         if (is_claim(step)) /* the release waited for it */
-            call(e, RELEASE_GET, VPA_KUBE_GET, NULL, 0);
+            call(e, RELEASE_GET, VPA_KUBE_GET, NULL);
         else
             release_step(e, step, result, err);
         return;
@@ -442,7 +457,7 @@ static void on_answer(void *ctx, const struct vpa_kube_result *result, const str
     if (step == FAST_PUT && err) {
         VPA_V(2, "Failed to update lease optimistically, falling back to slow path",
               VPA_KV("lock", e->options.name), VPA_KERR(err));
-        call(e, GET, VPA_KUBE_GET, NULL, 0);
+        call(e, GET, VPA_KUBE_GET, NULL);
         return;
     }
     if (step == GET && err && err->code == VPA_NOT_FOUND) {

@@ -29,13 +29,9 @@
 
 void exec_credential_release(struct exec_credential *c)
 {
-    if (c->token)
-        explicit_bzero(c->token, strlen(c->token));
-    free(c->token);
+    vpa_free_secret(c->token);
     free(c->cert_pem);
-    if (c->key_pem)
-        explicit_bzero(c->key_pem, strlen(c->key_pem));
-    free(c->key_pem);
+    vpa_free_secret(c->key_pem);
     *c = (struct exec_credential){0};
 }
 

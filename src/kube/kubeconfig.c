@@ -386,7 +386,7 @@ static void read_user(struct reader *r, const struct vpa_json *user)
     read_client_certificate(r, user, entry);
     if (!vpa_json_is_null(vpa_json_find(user, "auth-provider")))
         complain(r, "no Auth Provider found for name \"%s\"",
-                 vpa_or_empty(vpa_json_string(vpa_json_at(user, "auth-provider.name"))));
+                 vpa_json_text(user, "auth-provider.name"));
     if (!vpa_json_is_null(vpa_json_find(user, "exec")))
         read_exec(r, vpa_json_find(user, "exec"), entry);
     if (token || c->token_file || c->basic || c->cert_file || c->cert_data)

@@ -15,7 +15,6 @@
 #define PAGES_MAX 100000 /* 50 million items */
 /* Longest continue token; escaped, a byte may become three. */
 #define TOKEN_MAX ((size_t)64 << 10)
-#define ARENA_KEEP ((size_t)1 << 20)
 
 struct vpa_listing {
     struct vpa_kube_client *client;
@@ -38,22 +37,6 @@ struct vpa_listing {
 
 static void start_page(struct vpa_listing *l);
 
-static void set_text(char **slot, const char *text)
-{
-    char *copy = text && *text ? vpa_xstrdup(text) : NULL;
-
-    free(*slot);
-    *slot = copy;
-}
-
-static void clear_arena(struct vpa_listing *l)
-{
-    if (l->arena.used > ARENA_KEEP)
-        vpa_arena_release(&l->arena);
-    else
-        vpa_arena_clear(&l->arena);
-}
-
 /* ---- what an answer holds ---- */
 
 static int on_unreadable(struct vpa_listing *l, struct vpa_slice text, const struct vpa_error *why,
@@ -75,7 +58,7 @@ static int on_item(void *ctx, const char *json, size_t len, struct vpa_error *er
                      ? l->handler.item(l->handler.ctx, item, text, err)
                      : on_unreadable(l, text, &why, err);
 
-    clear_arena(l);
+    vpa_arena_clear_small(&l->arena);
     return result;
 }
 
@@ -90,9 +73,8 @@ static int on_long_item(void *ctx, const char *json, size_t len, struct vpa_erro
 
 static int take_head(struct vpa_listing *l, const struct vpa_json *head, struct vpa_error *err)
 {
-    const char *token = vpa_or_empty(vpa_json_string(vpa_json_at(head, "metadata.continue")));
-    const char *version =
-        vpa_or_empty(vpa_json_string(vpa_json_at(head, "metadata.resourceVersion")));
+    const char *token = vpa_json_text(head, "metadata.continue");
+    const char *version = vpa_json_text(head, "metadata.resourceVersion");
 
     if (strlen(token) > TOKEN_MAX)
         return vpa_fail(err, VPA_LIMIT, "continue token too long");
@@ -100,8 +82,8 @@ static int take_head(struct vpa_listing *l, const struct vpa_json *head, struct 
         return vpa_fail(err, VPA_LIMIT, "resourceVersion too long");
     if (*token && (vpa_str_eq(token, l->token) || l->pages + 1 > PAGES_MAX))
         return vpa_fail(err, VPA_LIMIT, "the list has no end");
-    set_text(&l->token, token);
-    set_text(&l->version, version);
+    vpa_replace_text(&l->token, *token ? token : NULL);
+    vpa_replace_text(&l->version, version);
     return 0;
 }
 
@@ -113,7 +95,7 @@ static int on_head(void *ctx, const char *json, size_t len, struct vpa_error *er
 
     if (result == 0)
         result = take_head(l, head, err);
-    clear_arena(l);
+    vpa_arena_clear_small(&l->arena);
     return result;
 }
 
@@ -178,7 +160,7 @@ static void page_path(const struct vpa_listing *l, struct vpa_buf *path)
         vpa_kube_query(path, "limit", limit);
     if (l->token)
         vpa_kube_query(path, "continue", l->token);
-    else if (l->asked_version)
+    else if (*vpa_or_empty(l->asked_version))
         vpa_kube_query(path, "resourceVersion", l->asked_version);
 }
 
@@ -210,7 +192,7 @@ struct vpa_listing *vpa_listing_start(struct vpa_kube_client *client,
     l->client = client;
     l->handler = *handler;
     l->path = vpa_xstrdup(request->path);
-    set_text(&l->asked_version, request->version);
+    vpa_replace_text(&l->asked_version, request->version);
     l->paged = request->paged;
     l->timeout = request->timeout;
     l->item_max = request->item_max ? request->item_max : VPA_LIST_ITEM_MAX;
@@ -231,6 +213,7 @@ void vpa_listing_cancel(struct vpa_listing *listing)
 /* ---- one that is waited for ---- */
 
 struct waiting {
+    const struct vpa_list_request *request;
     vpa_list_item_fn give;
     void *ctx;
     struct vpa_listing *listing;
@@ -253,8 +236,12 @@ static int give_item(void *ctx, const struct vpa_json *item, struct vpa_slice te
 static int give_unreadable(void *ctx, struct vpa_slice text, const struct vpa_error *why,
                            struct vpa_error *err)
 {
-    (void)why;
-    return give_item(ctx, NULL, text, err);
+    struct waiting *w = ctx;
+
+    if (!w->request->unreadable)
+        return give_item(ctx, NULL, text, err);
+    w->request->unreadable(w->ctx, why);
+    return 0;
 }
 
 static void on_end(void *ctx, const struct vpa_list_end *how)
@@ -277,18 +264,18 @@ static bool is_further(void *ctx)
 int vpa_list_each(struct vpa_kube_client *client, const struct vpa_list_request *request,
                   vpa_list_item_fn give, void *ctx, struct vpa_error *err)
 {
-    struct waiting w = {.give = give, .ctx = ctx, .err = err};
+    struct waiting w = {.request = request, .give = give, .ctx = ctx, .err = err};
+    bool goes_on = request->with_unreadable || request->unreadable;
     const struct vpa_list_handler handler = {.ctx = &w,
                                              .item = give_item,
-                                             .unreadable =
-                                                 request->with_unreadable ? give_unreadable : NULL,
+                                             .unreadable = goes_on ? give_unreadable : NULL,
                                              .done = on_end};
+    vpa_duration patience = request->patience ? request->patience : request->timeout + VPA_MINUTE;
 
     w.listing = vpa_listing_start(client, request, &handler);
     while (!w.done) {
         w.pages = w.listing->pages;
-        if (vpa_loop_wait(vpa_kube_client_loop(client), is_further, &w,
-                          request->timeout + VPA_MINUTE, err) < 0) {
+        if (vpa_loop_wait(vpa_kube_client_loop(client), is_further, &w, patience, err) < 0) {
             vpa_listing_cancel(w.listing);
             return -1;
         }

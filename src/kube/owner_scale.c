@@ -29,8 +29,8 @@
 #define NEGATIVE_REFRESH (10 * VPA_SECOND) /* in the background, for views */
 
 struct trouble {
-    char *key; /* of a kind, or of the targets of a namespace */
     unsigned slow, failed;
+    char key[]; /* of a kind, or of the targets of a namespace */
 };
 
 struct owner_scale *owner_scale_ref(struct owner_scale *scale)
@@ -189,34 +189,16 @@ static struct trouble *trouble_of(const struct vpa_owners *o, enum trouble_with 
 static struct trouble *have_trouble(struct vpa_owners *o, enum trouble_with with,
                                     const struct vpa_controller_key *k)
 {
-    struct trouble *t = trouble_of(o, with, k);
     vpa_auto_buf key = {0};
 
-    if (!t) {
-        trouble_key(&key, with, k);
-        t = vpa_xcalloc(1, sizeof(*t));
-        t->key = vpa_xstrdup(vpa_buf_text(&key));
-        vpa_table_put(&o->troubles, t->key, t);
-    }
-    return t;
-}
-
-static void release_troubles(struct vpa_owners *o)
-{
-    const char *key;
-    void *value;
-
-    for (size_t i = 0; vpa_table_next(&o->troubles, &i, &key, &value);) {
-        free(((struct trouble *)value)->key);
-        free(value);
-    }
-    vpa_table_release(&o->troubles);
+    trouble_key(&key, with, k);
+    return VPA_TABLE_MAKE(&o->troubles, vpa_buf_text(&key), struct trouble, key);
 }
 
 void owner_scales_begin_pass(struct vpa_owners *o)
 {
     o->pass++;
-    release_troubles(o);
+    VPA_TABLE_RELEASE(&o->troubles, free);
 }
 
 static void fail_unanswered(const struct vpa_controller_key *k, struct vpa_error *err)
@@ -332,13 +314,8 @@ struct owner_scale *owner_scale_get(struct vpa_owners *o, const char *ns, const 
 
 void owner_scales_release(struct vpa_owners *o)
 {
-    const char *key;
-    void *value;
-
-    for (size_t i = 0; vpa_table_next(&o->scales, &i, &key, &value);)
-        owner_scale_unref(value);
-    vpa_table_release(&o->scales);
-    release_troubles(o);
+    VPA_TABLE_RELEASE(&o->scales, owner_scale_unref);
+    VPA_TABLE_RELEASE(&o->troubles, free);
 }
 
 /* In the background */

@@ -26,7 +26,6 @@
 #include "vpa/json/json_peek.h"
 
 #define EVENTS_PAUSE (10 * VPA_SECOND) /* watch_only, jittered by half (5.6) */
-#define ARENA_KEEP ((size_t)1 << 20)
 
 struct vpa_metric vpa_cache_in_step = VPA_GAUGE(
     "vpa_cache_in_step_timestamp_seconds",
@@ -36,14 +35,6 @@ struct vpa_metric vpa_cache_in_step = VPA_GAUGE(
 struct vpa_metric vpa_unusable_objects =
     VPA_COUNTER("vpa_unusable_objects_total",
                 "Objects that were passed over because they cannot be read or used.", "resource");
-
-void reflector_set_text(char **slot, const char *text)
-{
-    char *copy = text ? vpa_xstrdup(text) : NULL;
-
-    free(*slot);
-    *slot = copy;
-}
 
 /* Being in step */
 
@@ -109,19 +100,11 @@ void reflector_report(struct vpa_reflector *r, const char *what, const struct vp
               VPA_KERR(err));
         return;
     }
-    reflector_set_text(&r->last_error, err->text);
+    vpa_replace_text(&r->last_error, err->text);
     VPA_WARN_UNLESS_TOLD(err, what, VPA_KV("resource", r->options.name), VPA_KERR(err));
 }
 
 /* Objects */
-
-void reflector_clear_arena(struct vpa_reflector *r)
-{
-    if (r->arena.used > ARENA_KEEP)
-        vpa_arena_release(&r->arena);
-    else
-        vpa_arena_clear(&r->arena);
-}
 
 /* -1 when it has no name: then it cannot be told what is missing. */
 static int skip_object(struct vpa_reflector *r, enum vpa_reflector_event event,
@@ -163,8 +146,8 @@ int reflector_give_object(struct vpa_reflector *r, enum vpa_reflector_event even
                           const struct vpa_json *object, struct vpa_error *err)
 {
     const struct vpa_json *meta = vpa_json_find(object, "metadata");
-    const char *ns = vpa_or_empty(vpa_json_string(vpa_json_find(meta, "namespace")));
-    const char *name = vpa_or_empty(vpa_json_string(vpa_json_find(meta, "name")));
+    const char *ns = vpa_json_text(meta, "namespace");
+    const char *name = vpa_json_text(meta, "name");
     struct vpa_error why;
 
     r->stats.objects++;
@@ -172,7 +155,7 @@ int reflector_give_object(struct vpa_reflector *r, enum vpa_reflector_event even
         r->options.handler.object(r->options.handler.ctx, event, object, &why) == 0)
         return 0;
     const struct vpa_unusable_object what = {
-        .kind = vpa_or_empty(vpa_json_string(vpa_json_find(object, "kind"))),
+        .kind = vpa_json_text(object, "kind"),
         .ns = ns,
         .name = name,
         .reason = why.text,

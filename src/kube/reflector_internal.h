@@ -63,7 +63,6 @@ void reflector_back_off(struct vpa_reflector *r, bool then_watch);
 /* The same trouble once, not every 30 seconds; deeper levels see every one. */
 void reflector_report(struct vpa_reflector *r, const char *what, const struct vpa_error *err);
 void reflector_note_in_step(struct vpa_reflector *r, int64_t at);
-void reflector_set_text(char **slot, const char *text);
 void reflector_add_selector(const struct vpa_reflector *r, struct vpa_buf *path);
 
 /* The stream of a call, and its bytes into it. */
@@ -82,7 +81,6 @@ int reflector_skip_text(struct vpa_reflector *r, enum vpa_reflector_event event,
 const char *reflector_peek(struct vpa_reflector *r, struct vpa_slice text, const char *root,
                            const char *path);
 void reflector_too_long(const struct vpa_reflector *r, struct vpa_error *err);
-void reflector_clear_arena(struct vpa_reflector *r); /* behind each object */
 
 /* Whether the server says that it does not have that version any more, or not yet. */
 bool reflector_lacks_version(const struct vpa_kube_status *status);

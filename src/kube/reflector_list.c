@@ -13,7 +13,7 @@ static int on_item(void *ctx, const struct vpa_json *item, struct vpa_slice text
     int result = reflector_give_object(r, VPA_REFLECTOR_LISTED, item, err);
 
     (void)text;
-    reflector_clear_arena(r);
+    vpa_arena_clear_small(&r->arena);
     return result;
 }
 
@@ -23,7 +23,7 @@ static int on_unreadable(void *ctx, struct vpa_slice text, const struct vpa_erro
     struct vpa_reflector *r = ctx;
     int result = reflector_skip_text(r, VPA_REFLECTOR_LISTED, text, "", why, err);
 
-    reflector_clear_arena(r);
+    vpa_arena_clear_small(&r->arena);
     return result;
 }
 
@@ -38,11 +38,11 @@ static void list_complete(struct vpa_reflector *r, const char *version)
 {
     if (!is_exact(r))
         reflector_note_in_step(r, r->list_started);
-    reflector_set_text(&r->version, version);
+    vpa_replace_text(&r->version, version);
     r->choice = LAST_KNOWN;
     r->unpaged = false;
     r->synced = true;
-    reflector_set_text(&r->last_error, NULL);
+    vpa_replace_text(&r->last_error, NULL);
     if (r->options.handler.end)
         r->options.handler.end(r->options.handler.ctx);
     if (r->options.resync && !vpa_timer_is_running(r->resync_timer))

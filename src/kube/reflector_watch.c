@@ -10,7 +10,6 @@
 #include "reflector_internal.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "vpa/api/meta.h"
@@ -75,16 +74,15 @@ int vpa_watch_frame_decode(struct vpa_arena *arena, const char *json, size_t len
         return vpa_fail(err, VPA_INVALID, "watch frame: no object");
     out->type = frame_type(vpa_json_string(vpa_json_find(frame, "type")));
     out->object = object;
-    out->resource_version =
-        vpa_or_empty(vpa_json_string(vpa_json_at(object, "metadata.resourceVersion")));
+    out->resource_version = vpa_json_text(object, "metadata.resourceVersion");
     return 0;
 }
 
 static void keep_error_frame(struct vpa_reflector *r, const struct vpa_json *object,
                              struct vpa_error *err)
 {
-    const char *reason = vpa_or_empty(vpa_json_string(vpa_json_find(object, "reason")));
-    const char *message = vpa_or_empty(vpa_json_string(vpa_json_find(object, "message")));
+    const char *reason = vpa_json_text(object, "reason");
+    const char *message = vpa_json_text(object, "message");
     int64_t code = 0;
 
     vpa_json_int64(vpa_json_find(object, "code"), &code);
@@ -108,7 +106,7 @@ static int move_on(struct vpa_reflector *r, const char *version, struct vpa_erro
     if (strlen(version) > VPA_LIST_VERSION_MAX)
         return vpa_fail(err, VPA_LIMIT, "resourceVersion too long");
     if (*version && strcmp(version, r->version) != 0)
-        reflector_set_text(&r->version, version);
+        vpa_replace_text(&r->version, version);
     return 0;
 }
 
@@ -161,7 +159,7 @@ static int on_frame(void *ctx, const char *json, size_t len, struct vpa_error *e
     int rc = vpa_watch_frame_decode(&r->arena, json, len, r->options.left_out, &frame, &why) == 0
                  ? take_frame(r, &frame, err)
                  : skip_frame(r, json, len, &why, err);
-    reflector_clear_arena(r);
+    vpa_arena_clear_small(&r->arena);
     return rc;
 }
 
@@ -172,7 +170,7 @@ static int on_long_frame(void *ctx, const char *json, size_t len, struct vpa_err
 
     reflector_too_long(r, &why);
     int rc = skip_frame(r, json, len, &why, err);
-    reflector_clear_arena(r);
+    vpa_arena_clear_small(&r->arena);
     return rc;
 }
 
@@ -184,7 +182,7 @@ void reflector_on_accepted(void *ctx)
     r->catches_up_until = 0;
     if (r->quiet_since > r->in_step_at)
         reflector_note_in_step(r, r->quiet_since);
-    reflector_set_text(&r->last_error, NULL);
+    vpa_replace_text(&r->last_error, NULL);
 }
 
 static void on_watch_open(void *ctx)

@@ -146,7 +146,7 @@ static int load(void *signal, const struct vpa_json *stored, vpa_time now, struc
     return 0;
 }
 
-static const struct vpa_autopilot_signal windows = {
+const struct vpa_autopilot_signal vpa_autopilot_windows = {
     .size = sizeof(struct vpa_window_signal),
     .init = init,
     .release = release,
@@ -188,7 +188,7 @@ static void *prepare(const struct vpa_parameter_value *v, struct vpa_error *err)
     struct vpa_signal_rule *bytes = &p->rules[VPA_KIND_MEMORY];
 
     (void)err; /* the values do not depend on each other */
-    vpa_autopilot_init(&p->common, &windows);
+    vpa_autopilot_init(&p->common, &vpa_autopilot_windows);
     *cpu = (struct vpa_signal_rule){
         .buckets = &p->common.buckets[VPA_KIND_CPU],
         .half_life = v[CPU_HALF_LIFE].duration,

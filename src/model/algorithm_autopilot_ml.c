@@ -303,7 +303,7 @@ static int load(void *signal, const struct vpa_json *stored, vpa_time now, struc
     return load_open(a, stored, err);
 }
 
-static const struct vpa_autopilot_signal ensemble = {
+const struct vpa_autopilot_signal vpa_autopilot_ensemble = {
     .size = sizeof(struct vpa_argmin),
     .init = init,
     .release = release,
@@ -324,7 +324,7 @@ static void *prepare(const struct vpa_parameter_value *v, struct vpa_error *err)
     struct prepared *p = vpa_xcalloc(1, sizeof(*p));
 
     (void)err; /* the values do not depend on each other */
-    vpa_autopilot_init(&p->common, &ensemble);
+    vpa_autopilot_init(&p->common, &vpa_autopilot_ensemble);
     for (enum vpa_kind kind = VPA_KIND_CPU; kind < VPA_KINDS; kind++) {
         struct vpa_argmin_rule *rule = &p->rules[kind];
         vpa_argmin_preset(rule, &p->common.buckets[kind], kind,

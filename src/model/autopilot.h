@@ -31,6 +31,8 @@ struct vpa_autopilot_signal {
     /* After a kill the demand that is learned is what is granted from now on, not what was hit. */
     bool learns_floor;
 };
+extern const struct vpa_autopilot_signal vpa_autopilot_windows;  /* of struct vpa_window_signal */
+extern const struct vpa_autopilot_signal vpa_autopilot_ensemble; /* of struct vpa_argmin */
 struct vpa_autopilot {
     const struct vpa_autopilot_signal *signal;
     struct vpa_buckets buckets[VPA_KINDS];

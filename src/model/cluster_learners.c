@@ -149,29 +149,13 @@ static struct learner **find_learner(struct vpa_side *side, const struct vpa_alg
 
 /* ---- choice ---- */
 
-static void set_note(struct vpa_side *side, const char *note)
-{
-    char *copy = note ? vpa_xstrdup(note) : NULL;
-
-    free(side->note);
-    side->note = copy;
-}
-
 /* When there are more former ones than allowed whoever has most of them makes room: nobody can
  * have those of others dropped by switching to and fro. */
 static void bound_formers(struct vpa_cluster *c)
 {
-    struct formers *most = NULL;
-    void *value;
-
     if (c->former_count <= VPA_FORMER_MAX)
         return;
-    for (size_t i = 0; vpa_table_next(&c->formers, &i, NULL, &value);) {
-        struct formers *f = value;
-        if (!most || f->count > most->count)
-            most = f;
-    }
-    struct learner *gone = most->oldest;
+    struct learner *gone = VPA_TABLE_MOST(&c->formers, struct formers, count)->oldest;
     *find_learner(gone->side, vpa_method_algorithm(gone->method)) = gone->next;
     free_learner(c, gone);
 }
@@ -237,7 +221,7 @@ void vpa_autoscaler_set_method(struct vpa_autoscaler *v, struct vpa_method *m, c
 
     if (!side)
         return;
-    set_note(side, note);
+    vpa_replace_text(&side->note, note);
     if (m)
         use(v->cluster, side, m, now);
     else

@@ -34,11 +34,7 @@ static void free_named(struct vpa_named *named)
 
 static void free_index(struct vpa_name_index *index)
 {
-    void *named;
-
-    for (size_t i = 0; vpa_table_next(&index->names, &i, NULL, &named);)
-        free_named(named);
-    vpa_table_release(&index->names);
+    VPA_TABLE_RELEASE(&index->names, free_named);
     free(index);
 }
 
@@ -56,14 +52,10 @@ static void forget_last(struct vpa_cluster *c)
 
 void vpa_cluster_forget_names(struct vpa_cluster *c)
 {
-    void *index;
-
     forget_last(c);
     if (c->named_count == 0)
         return;
-    for (size_t i = 0; vpa_table_next(&c->name_indexes, &i, NULL, &index);)
-        free_index(index);
-    vpa_table_release(&c->name_indexes);
+    VPA_TABLE_RELEASE(&c->name_indexes, free_index);
     c->named_count = 0;
 }
 

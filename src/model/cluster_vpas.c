@@ -456,11 +456,6 @@ size_t vpa_autoscaler_aggregate_count(const struct vpa_autoscaler *v)
     return count;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 const char **vpa_autoscaler_pods(const struct vpa_autoscaler *v, size_t *count)
 {
     const char **names = vpa_xcalloc(vpa_autoscaler_pod_count(v) + 1, sizeof(*names));
@@ -470,7 +465,7 @@ const char **vpa_autoscaler_pods(const struct vpa_autoscaler *v, size_t *count)
         for (struct vpa_tracked_pod *pod = v->groups[i]->pods; pod; pod = pod->next)
             names[n++] = vpa_tracked_pod_name(pod);
     }
-    qsort(names, n, sizeof(*names), compare_names);
+    qsort(names, n, sizeof(*names), vpa_str_compare);
     *count = n;
     return names;
 }

@@ -4,11 +4,7 @@
 #include <string.h>
 
 #include "vpa/base/mem.h"
-
-static int compare(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
+#include "vpa/base/str.h"
 
 void init_names_put(const struct vpa_pod *pod, struct vpa_buf *out)
 {
@@ -17,7 +13,7 @@ void init_names_put(const struct vpa_pod *pod, struct vpa_buf *out)
 
     for (size_t i = 0; i < count; i++)
         names[i] = pod->init_containers[i].name;
-    qsort(names, count, sizeof(*names), compare);
+    qsort(names, count, sizeof(*names), vpa_str_compare);
     for (size_t i = 0; i < count; i++) {
         if (i)
             vpa_buf_putc(out, '\n');

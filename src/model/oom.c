@@ -63,19 +63,6 @@ static struct share *share_of(struct vpa_oom_queue *q, const char *ns)
     return share;
 }
 
-static struct share *largest_share(const struct vpa_oom_queue *q)
-{
-    struct share *largest = NULL;
-    void *value;
-
-    for (size_t i = 0; vpa_table_next(&q->shares, &i, NULL, &value);) {
-        struct share *share = value;
-        if (!largest || share->count > largest->count)
-            largest = share;
-    }
-    return largest;
-}
-
 static void drop_newest(struct vpa_oom_queue *q, struct share *share)
 {
     size_t i = q->count - 1;
@@ -99,7 +86,7 @@ static bool has_room(struct vpa_oom_queue *q, const struct share *share)
     q->dropped++;
     if (share->count + 1 >= q->most)
         return false;
-    largest = largest_share(q);
+    largest = VPA_TABLE_MOST(&q->shares, struct share, count);
     q->most = largest->count;
     if (share->count + 1 >= q->most)
         return false;

@@ -37,11 +37,8 @@ static bool controls(const struct vpa_container_policy *policy, enum vpa_kind ki
 {
     if (!policy || !policy->has_controlled_resources)
         return true;
-    for (size_t i = 0; i < policy->controlled_resource_count; i++) {
-        if (vpa_str_eq(policy->controlled_resources[i], vpa_kind_name(kind)))
-            return true;
-    }
-    return false;
+    return vpa_str_is_in(vpa_kind_name(kind), policy->controlled_resources,
+                         policy->controlled_resource_count);
 }
 
 static void init_item(struct vpa_container_estimate *item, const struct vpa_autoscaler *v,

@@ -1,7 +1,6 @@
 #include "vpa/model/seen_events.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "vpa/base/mem.h"
 
@@ -17,28 +16,9 @@ struct share { /* of a namespace; it has one event at least */
 
 void vpa_seen_events_release(struct vpa_seen_events *s)
 {
-    void *value;
-
-    for (size_t i = 0; vpa_table_next(&s->uids, &i, NULL, &value);)
-        free(value);
-    for (size_t i = 0; vpa_table_next(&s->shares, &i, NULL, &value);)
-        free(value);
-    vpa_table_release(&s->uids);
-    vpa_table_release(&s->shares);
+    VPA_TABLE_RELEASE(&s->uids, free);
+    VPA_TABLE_RELEASE(&s->shares, free);
     *s = (struct vpa_seen_events){0};
-}
-
-static struct share *largest_share(const struct vpa_seen_events *s)
-{
-    struct share *largest = NULL;
-    void *value;
-
-    for (size_t i = 0; vpa_table_next(&s->shares, &i, NULL, &value);) {
-        struct share *share = value;
-        if (!largest || share->count > largest->count)
-            largest = share;
-    }
-    return largest;
 }
 
 static void forget_oldest(struct vpa_seen_events *s, struct share *share)
@@ -60,7 +40,7 @@ static void make_room(struct vpa_seen_events *s, const char *ns)
     struct share *share = vpa_table_find(&s->shares, ns);
 
     if (!share || share->count < s->most) {
-        struct share *largest = largest_share(s);
+        struct share *largest = VPA_TABLE_MOST(&s->shares, struct share, count);
         s->most = largest->count;
         if (!share || share->count < s->most)
             share = largest;
@@ -70,16 +50,12 @@ static void make_room(struct vpa_seen_events *s, const char *ns)
 
 bool vpa_seen_events_add(struct vpa_seen_events *s, const char *ns, const char *uid)
 {
-    size_t len = strlen(uid) + 1;
-
     if (vpa_table_find(&s->uids, uid))
         return false;
     if (s->uids.count == VPA_SEEN_EVENTS_MAX)
         make_room(s, ns);
     struct share *share = VPA_TABLE_MAKE(&s->shares, ns, struct share, ns);
-    struct seen *seen = vpa_xcalloc(1, sizeof(*seen) + len);
-    memcpy(seen->uid, uid, len);
-    vpa_table_put(&s->uids, seen->uid, seen);
+    struct seen *seen = VPA_TABLE_MAKE(&s->uids, uid, struct seen, uid);
     if (share->count)
         share->newest->next = seen;
     else

@@ -71,9 +71,7 @@ static int fail_ssl(struct vpa_error *err, const char *what)
 
 void vpa_tls_pair_release(struct vpa_tls_pair *pair)
 {
-    if (pair->key_pem)
-        explicit_bzero(pair->key_pem, strlen(pair->key_pem));
-    free(pair->key_pem);
+    vpa_free_secret(pair->key_pem);
     free(pair->cert_pem);
     *pair = (struct vpa_tls_pair){0};
 }

@@ -1,7 +1,5 @@
 #include "breaker.h"
 
-#include <stdlib.h>
-
 #include "vpa/base/mem.h"
 
 const char *vpa_verdict_name(enum vpa_verdict verdict)
@@ -20,14 +18,6 @@ bool breaker_within(vpa_time now, vpa_time since, vpa_duration span)
 
 /* ---- one breaker ---- */
 
-static void set_seen(struct vpa_breaker *b, const char *seen)
-{
-    char *copy = seen ? vpa_xstrdup(seen) : NULL;
-
-    free((char *)(uintptr_t)b->seen);
-    b->seen = copy;
-}
-
 void breaker_open(struct vpa_breaker *b, enum vpa_verdict verdict, const char *seen, vpa_time now)
 {
     vpa_duration pause = b->pause ? 2 * b->pause : VPA_PAUSE_FIRST;
@@ -39,12 +29,12 @@ void breaker_open(struct vpa_breaker *b, enum vpa_verdict verdict, const char *s
     b->verdict = verdict;
     b->pause = pause < VPA_PAUSE_LONGEST ? pause : VPA_PAUSE_LONGEST;
     b->retry_at = vpa_time_add(now, b->pause);
-    set_seen(b, seen);
+    vpa_replace_text(&b->seen, seen);
 }
 
 void breaker_close(struct vpa_breaker *b)
 {
-    set_seen(b, NULL);
+    vpa_replace_text(&b->seen, NULL);
     *b = (struct vpa_breaker){.open = false};
 }
 

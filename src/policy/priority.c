@@ -50,11 +50,6 @@ void vpa_observed_release(struct vpa_observed *observed)
     vpa_arena_release(&observed->arena);
 }
 
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static size_t count_separators(const char *text)
 {
     size_t count = 0;
@@ -84,7 +79,7 @@ static void read_observed(struct vpa_observed *o)
         }
         o->names[o->count++] = vpa_arena_strdup(&o->arena, name);
     }
-    qsort(o->names, o->count, sizeof(*o->names), compare_texts);
+    qsort(o->names, o->count, sizeof(*o->names), vpa_str_compare);
 }
 
 bool vpa_container_observed(struct vpa_observed *o, const char *container)
@@ -92,7 +87,7 @@ bool vpa_container_observed(struct vpa_observed *o, const char *container)
     if (!o->read)
         read_observed(o);
     return o->all || (o->count > 0 && bsearch(&container, o->names, o->count, sizeof(*o->names),
-                                              compare_texts) != NULL);
+                                              vpa_str_compare) != NULL);
 }
 
 static int64_t add_saturated(int64_t a, int64_t b)

@@ -84,12 +84,7 @@ struct vpa_proof *vpa_proof_new(void)
 
 static void forget_groups(struct record *r)
 {
-    void *value;
-
-    for (size_t i = 0; vpa_table_next(&r->groups, &i, NULL, &value);)
-        free(value);
-    vpa_table_release(&r->groups);
-    r->groups = (struct vpa_table){0};
+    VPA_TABLE_RELEASE(&r->groups, free);
 }
 
 static void record_free(struct record *r)
@@ -109,16 +104,10 @@ static void space_free(struct space *space)
 
 void vpa_proof_free(struct vpa_proof *proof)
 {
-    void *value;
-
     if (!proof)
         return;
-    for (size_t i = 0; vpa_table_next(&proof->records, &i, NULL, &value);)
-        record_free(value);
-    vpa_table_release(&proof->records);
-    for (size_t i = 0; vpa_table_next(&proof->spaces, &i, NULL, &value);)
-        space_free(value);
-    vpa_table_release(&proof->spaces);
+    VPA_TABLE_RELEASE(&proof->records, record_free);
+    VPA_TABLE_RELEASE(&proof->spaces, space_free);
     scope_release(&proof->cluster);
     free(proof);
 }
@@ -174,14 +163,11 @@ static struct record *record_of(struct vpa_proof *proof, const char *vpa, enum v
         return r;
 
     vpa_auto_free char *key = record_key(vpa, way);
-    size_t size = strlen(key) + 1;
 
-    r = vpa_xcalloc(1, sizeof(*r) + size);
-    memcpy(r->key, key, size);
+    r = VPA_TABLE_MAKE(&proof->records, key, struct record, key);
     r->vpa = vpa_xstrdup(vpa);
     r->space = space_of(proof, vpa);
     r->space->records++;
-    vpa_table_put(&proof->records, r->key, r);
     return r;
 }
 

@@ -72,17 +72,10 @@ static void entry_free(struct entry *e)
 
 void vpa_update_memory_free(struct vpa_update_memory *memory)
 {
-    const char *uid;
-    void *value;
-
     if (!memory)
         return;
-    for (size_t i = 0; vpa_table_next(&memory->entries, &i, &uid, &value);)
-        entry_free(value);
-    vpa_table_release(&memory->entries);
-    for (size_t i = 0; vpa_table_next(&memory->awaiting, &i, &uid, &value);)
-        free(value);
-    vpa_table_release(&memory->awaiting);
+    VPA_TABLE_RELEASE(&memory->entries, entry_free);
+    VPA_TABLE_RELEASE(&memory->awaiting, free);
     free(memory);
 }
 

@@ -153,11 +153,6 @@ static bool has_per_vpa_config(const struct vpa_container_policy *policy)
            policy->memory_interval_count.present;
 }
 
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static void collect_controlled(struct vpa_arena *arena, const struct vpa_resource_policy *policies,
                                struct allowances *a)
 {
@@ -173,7 +168,7 @@ static void collect_controlled(struct vpa_arena *arena, const struct vpa_resourc
         for (size_t j = 0; j < policy->controlled_resource_count; j++)
             a->controlled[a->controlled_count++] = policy->controlled_resources[j];
     }
-    qsort(a->controlled, count, sizeof(*a->controlled), compare_texts);
+    qsort(a->controlled, count, sizeof(*a->controlled), vpa_str_compare);
 }
 
 static struct allowances allow(struct vpa_arena *arena, const struct vpa_object *old,
@@ -196,7 +191,7 @@ static struct allowances allow(struct vpa_arena *arena, const struct vpa_object 
 static bool old_controls(const struct allowances *a, const char *resource)
 {
     return a->controlled_count > 0 && bsearch(&resource, a->controlled, a->controlled_count,
-                                              sizeof(*a->controlled), compare_texts) != NULL;
+                                              sizeof(*a->controlled), vpa_str_compare) != NULL;
 }
 
 /* ---- target and update policy ---- */
@@ -206,10 +201,7 @@ static bool is_mode(const char *mode)
     static const char *const modes[] = {"Off",  "Initial",           "Recreate",
                                         "Auto", "InPlaceOrRecreate", "InPlace"};
 
-    for (size_t i = 0; i < VPA_COUNT(modes); i++)
-        if (strcmp(mode, modes[i]) == 0)
-            return true;
-    return false;
+    return vpa_str_is_in(mode, modes, VPA_COUNT(modes));
 }
 
 /* S8: exactly one of targetRef and selector, and one that can be used. */

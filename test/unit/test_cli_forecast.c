@@ -118,7 +118,7 @@ START_TEST(what_stops_the_updater_is_looked_for_where_it_runs)
     lease_at = installations[_i].lease_at;
     forecast = cli_forecast_new(&cli, "shop", &err);
     ck_assert_msg(forecast != NULL, "%s", err.text);
-    standstill = cli_forecast_standstill(forecast);
+    standstill = forecast->standstill;
     ck_assert_msg((standstill != NULL) == (wanted != NULL), "%s", standstill);
     if (wanted)
         ck_assert_msg(strstr(standstill, wanted) != NULL, "%s", standstill);
@@ -137,7 +137,7 @@ START_TEST(the_ledger_is_that_of_the_updater_wherever_it_runs)
     cli_decisions_about(
         &cli,
         &(struct cli_decisions_query){
-            .ns = "shop", .vpa = "", .updater = *cli_forecast_updater(forecast), .lease = ""},
+            .ns = "shop", .vpa = "", .updater = forecast->at, .lease = ""},
         &found);
     ck_assert_str_eq(found.missing, "there is no vpa/x-updater");
     cli_forecast_free(forecast);

@@ -141,6 +141,20 @@ START_TEST(nothing_is_something)
 }
 END_TEST
 
+START_TEST(a_text_is_replaced_also_by_itself)
+{
+    char *slot = NULL;
+
+    vpa_replace_text(&slot, "first");
+    vpa_replace_text(&slot, slot + 2);
+    ck_assert_str_eq(slot, "rst");
+    vpa_replace_text(&slot, NULL);
+    ck_assert_ptr_null(slot);
+    vpa_free_secret(NULL);
+    vpa_free_secret(vpa_xstrdup("secret"));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("mem");
@@ -155,6 +169,7 @@ int main(void)
     tcase_add_test_raise_signal(tc, absurd_sizes_abort, 6);
     tcase_add_loop_test_raise_signal(tc, absurd_requests_abort, 6, 0, 2);
     tcase_add_test(tc, nothing_is_something);
+    tcase_add_test(tc, a_text_is_replaced_also_by_itself);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

@@ -306,6 +306,41 @@ START_TEST(tables_make_values_under_copies_of_their_keys)
 }
 END_TEST
 
+START_TEST(texts_are_found_in_lists_and_sorted)
+{
+    const char *texts[] = {"b", "", "a", "aa"};
+
+    ck_assert(vpa_str_is_in("aa", texts, VPA_COUNT(texts)));
+    ck_assert(!vpa_str_is_in("aa", texts, 3));
+    ck_assert(!vpa_str_is_in(NULL, texts, VPA_COUNT(texts)));
+    qsort(texts, VPA_COUNT(texts), sizeof(*texts), vpa_str_compare);
+    ck_assert_str_eq(texts[0], "");
+    ck_assert_str_eq(texts[2], "aa");
+    ck_assert_str_eq(texts[3], "b");
+}
+END_TEST
+
+START_TEST(tables_tell_which_value_has_most)
+{
+    struct share {
+        const char *ns;
+        size_t count;
+    } shares[] = {{"a", 0}, {"b", 3}, {"c", SIZE_MAX}, {"d", 2}};
+    struct vpa_table table = {0};
+
+    ck_assert_ptr_null(VPA_TABLE_MOST(&table, struct share, count));
+    for (size_t i = 0; i < VPA_COUNT(shares); i++)
+        vpa_table_put(&table, shares[i].ns, &shares[i]);
+    ck_assert_ptr_eq(VPA_TABLE_MOST(&table, struct share, count), &shares[2]);
+    vpa_table_remove(&table, "c");
+    ck_assert_ptr_eq(VPA_TABLE_MOST(&table, struct share, count), &shares[1]);
+    vpa_table_remove(&table, "b");
+    vpa_table_remove(&table, "d");
+    ck_assert_ptr_eq(VPA_TABLE_MOST(&table, struct share, count), &shares[0]);
+    vpa_table_release(&table);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("str");
@@ -320,6 +355,8 @@ int main(void)
     tcase_add_test(tc, small_helpers);
     tcase_add_test(tc, interned_strings_are_shared_and_counted);
     tcase_add_test(tc, table_follows_a_naive_reference);
+    tcase_add_test(tc, texts_are_found_in_lists_and_sorted);
+    tcase_add_test(tc, tables_tell_which_value_has_most);
     tcase_add_loop_test(tc, tables_make_values_under_copies_of_their_keys, 0,
                         VPA_COUNT(keys_of_values));
     suite_add_tcase(suite, tc);

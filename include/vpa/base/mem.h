@@ -37,6 +37,10 @@ char *vpa_xprintf(const char *fmt, ...) VPA_PRINTF(1, 2) __attribute__((returns_
 void vpa_free_indirect(void *pointer_to_pointer);
 #define vpa_auto_free __attribute__((cleanup(vpa_free_indirect)))
 
+void vpa_free_secret(char *text); /* overwrites it before; NULL is allowed */
+/* A copy of text, NULL for NULL, takes the place of the heap string at *slot; text may be it. */
+void vpa_replace_text(char **slot, const char *text);
+
 /* Ownership leaves a local variable: yields its value and sets it to NULL. */
 #define VPA_STEAL(p)                                                                               \
     __extension__({                                                                                \
@@ -83,6 +87,8 @@ char *vpa_arena_printf(struct vpa_arena *arena, const char *fmt, ...) VPA_PRINTF
     __attribute__((returns_nonnull));
 /* Drops all items and keeps the largest chunk, ready for the next request. */
 void vpa_arena_clear(struct vpa_arena *arena);
+/* Clears it; what it holds beyond a MiB goes back to the heap. */
+void vpa_arena_clear_small(struct vpa_arena *arena);
 void vpa_arena_release(struct vpa_arena *arena);
 #define vpa_auto_arena __attribute__((cleanup(vpa_arena_release))) struct vpa_arena
 

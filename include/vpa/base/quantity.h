@@ -33,8 +33,6 @@ struct vpa_quantity {
     uint8_t format; /* enum vpa_quantity_format */
 };
 
-/* Longest canonical text, terminator included, of a quantity with at most 64 significant digits. */
-#define VPA_QUANTITY_TEXT_MAX 96
 /* Longest text that is parsed; longer ones are VPA_INVALID. */
 #define VPA_QUANTITY_INPUT_MAX 1100
 

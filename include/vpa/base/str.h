@@ -18,6 +18,9 @@ static inline const char *vpa_or_empty(const char *text)
 }
 
 bool vpa_str_eq(const char *a, const char *b); /* NULL equals only NULL */
+/* Whether it is one of so many. */
+bool vpa_str_is_in(const char *text, const char *const *texts, size_t count);
+int vpa_str_compare(const void *a, const void *b); /* elements of an array of texts, for qsort */
 bool vpa_str_starts_with(const char *text, const char *prefix);
 bool vpa_str_ends_with(const char *text, const char *suffix);
 /* Whether text is the len bytes at name, by any case of ASCII letters. In the header because the

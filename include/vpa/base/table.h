@@ -25,6 +25,14 @@ struct vpa_table { /* zeroed means empty */
 };
 
 void vpa_table_release(struct vpa_table *table); /* the slots; neither keys nor values */
+/* Of a table that owns its values: calls free_value(value) for each, and releases the slots. */
+#define VPA_TABLE_RELEASE(table, free_value)                                                       \
+    do {                                                                                           \
+        void *value_of_table;                                                                      \
+        for (size_t at = 0; vpa_table_next((table), &at, NULL, &value_of_table);)                  \
+            free_value(value_of_table);                                                            \
+        vpa_table_release(table);                                                                  \
+    } while (0)
 void *vpa_table_find(const struct vpa_table *table, const char *key); /* NULL when absent */
 /* Stores value (not NULL) under key; returns the value replaced or NULL. Replacing also takes the
  * new key. */
@@ -41,6 +49,9 @@ void *vpa_table_make(struct vpa_table *table, const char *key, size_t size, size
 void *vpa_table_remove(struct vpa_table *table, const char *key); /* the removed value or NULL */
 /* Start with *i = 0. Removing the entry just given is allowed while iterating, adding is not. */
 bool vpa_table_next(const struct vpa_table *table, size_t *i, const char **key, void **value);
+/* The value whose member, a size_t, is greatest: whoever has most makes room. NULL: it is empty. */
+#define VPA_TABLE_MOST(table, type, member) ((type *)vpa_table_most(table, offsetof(type, member)))
+void *vpa_table_most(const struct vpa_table *table, size_t member_at);
 /* Values ordered bytewise by key, in a heap array of table->count that the caller frees. */
 void **vpa_table_sorted(const struct vpa_table *table);
 

@@ -96,6 +96,8 @@ size_t vpa_json_count(const struct vpa_json *node);        /* children; 0 for ot
 
 /* NULL unless it is a string. */
 const char *vpa_json_string(const struct vpa_json *node);
+/* The string at a path of vpa_json_at; "" when there is none. */
+const char *vpa_json_text(const struct vpa_json *object, const char *path);
 /* Whether the source text of a string held an escape: quantities do not interpret escapes. */
 bool vpa_json_string_escaped(const struct vpa_json *node);
 /* The source text of a number, NULL otherwise: "1e3", "12345678901234567890". */

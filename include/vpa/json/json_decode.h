@@ -154,5 +154,12 @@ int vpa_json_wrong_type(const struct vpa_json *node, const char *expected, struc
 #define VPA_JSON_CUSTOM(S, MEMBER, PATH, FUNCTION)                                                 \
     VPA_JSON_ROW_(S, MEMBER, __typeof__(((S *)0)->MEMBER), VPA_JSON_KIND_CUSTOM, PATH, 0,          \
                   .extra = VPA_JSON_NO_OFFSET, .custom = (FUNCTION))
+/* Defines the FUNCTION of such a row: it calls DECODE, whose out is of the member's type. */
+#define VPA_JSON_DECODER(FUNCTION, DECODE)                                                         \
+    static inline int FUNCTION(struct vpa_arena *arena, const struct vpa_json *node, void *out,    \
+                               struct vpa_error *err)                                              \
+    {                                                                                              \
+        return DECODE(arena, node, out, err);                                                      \
+    }
 
 #endif

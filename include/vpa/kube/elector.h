@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 
+#include "vpa/api/lease.h"
 #include "vpa/kube/client.h"
 
 struct vpa_elector_options {        /* texts are copied */
@@ -59,5 +60,14 @@ const char *vpa_elector_own_identity(const struct vpa_elector *elector);
  * loop at most so long. No callback comes afterwards. */
 void vpa_elector_release(struct vpa_elector *elector, vpa_duration timeout);
 void vpa_elector_free(struct vpa_elector *elector); /* releases nothing; NULL is allowed */
+
+/* For whoever keeps a Lease of another kind: a call with verb GET, CREATE or UPDATE. lease: what is
+ * written, NULL for GET. The texts live in the arena. */
+struct vpa_kube_call vpa_lease_call(struct vpa_arena *arena, enum vpa_kube_verb verb,
+                                    const char *ns, const char *name, const struct vpa_lease *lease,
+                                    vpa_duration timeout);
+/* The answer to one; the texts of out live in the arena. */
+int vpa_lease_read(struct vpa_arena *arena, const struct vpa_kube_result *result,
+                   struct vpa_lease *out, struct vpa_error *err) VPA_MUST_CHECK;
 
 #endif

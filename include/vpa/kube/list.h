@@ -34,7 +34,11 @@ struct vpa_list_request { /* texts are copied */
     /* Of the items, see vpa_json_parse_without. NULL: vpa_meta_unread. */
     const char *const *left_out;
     vpa_duration timeout; /* of one answer; 0: that of the client */
-    bool with_unreadable; /* vpa_list_each: also items that cannot be read */
+    /* Of vpa_list_each: */
+    bool with_unreadable;  /* also items that cannot be read */
+    vpa_duration patience; /* with one page; 0: timeout and a minute */
+    /* Told instead, and the list goes on; may be NULL. */
+    void (*unreadable)(void *ctx, const struct vpa_error *why);
 };
 
 struct vpa_list_end {

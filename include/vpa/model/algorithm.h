@@ -35,7 +35,6 @@
 
 /* VPA's own: the one that has no name in spec.recommenders. */
 #define VPA_ALGORITHM_VPA "vpa"
-#define VPA_ALGORITHM_NAME_MAX 32
 
 struct vpa_algorithm;
 /* All, VPA's own first; static. */

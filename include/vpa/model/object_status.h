@@ -14,7 +14,6 @@
 
 #define VPA_CONDITION_PROVIDED "RecommendationProvided"
 #define VPA_CONDITION_NO_PODS "NoPodsMatched"
-#define VPA_CONDITION_LOW_CONFIDENCE "LowConfidence"
 #define VPA_CONDITION_FETCHING_HISTORY "FetchingHistory"
 #define VPA_CONDITION_DEPRECATED "ConfigDeprecated"
 #define VPA_CONDITION_UNSUPPORTED "ConfigUnsupported"

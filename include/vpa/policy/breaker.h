@@ -52,7 +52,7 @@ struct vpa_breaker {
     bool open;
     bool trial;               /* a pod was sent on trial, its outcome is awaited */
     enum vpa_verdict verdict; /* that opened it last */
-    const char *seen;         /* in words; owned by the breaker */
+    char *seen;               /* in words; owned by the breaker */
     vpa_time opened;
     vpa_time retry_at;
     vpa_duration pause;
