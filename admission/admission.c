@@ -601,6 +601,7 @@ static void answer_to_the_last(struct admission *a)
     if (!a->proof)
         return;
     a->leaving = true;
+    server_farewell(a->server);
     vpa_loop_resume(a->loop);
     vpa_loop_pump(a->loop, FAREWELL);
     vpa_loop_stop(a->loop);
