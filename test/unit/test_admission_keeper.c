@@ -251,6 +251,17 @@ START_TEST(what_is_right_is_left_alone)
 }
 END_TEST
 
+/* Another replica has other flags: the one that starts last has the last word. */
+START_TEST(settings_of_another_replica_are_left_alone)
+{
+    set_object(registered(OUR_CA, "", "\"values\":[\"\"]", "\"values\":[\"payments\"]"));
+    start();
+    work_for(VPA_MINUTE);
+    ck_assert_uint_eq(count_of(COLLECTION) + count_of(EVENTS), 0);
+    ck_assert_double_eq(RIGHT(), 1);
+}
+END_TEST
+
 START_TEST(a_registration_that_is_gone_is_made_again)
 {
     set_object("");
@@ -669,6 +680,7 @@ int main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, what_is_right_is_left_alone);
+    tcase_add_test(tc, settings_of_another_replica_are_left_alone);
     tcase_add_test(tc, a_registration_that_is_gone_is_made_again);
     tcase_add_loop_test(tc, a_part_that_differs_is_put_back, 0, 2);
     tcase_add_loop_test(tc, what_was_set_by_hand_stays_when_a_part_is_put_back, 0,

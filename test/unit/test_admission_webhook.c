@@ -111,6 +111,7 @@ static const struct register_row {
     /* Nothing is gone in between: new flags, a new CA. */
     {OTHER_CA, NULL, "", "GET PATCH"},
     {CA, "\"failurePolicy\":\"Ignore\"", "\"failurePolicy\":\"Fail\"", "GET PATCH"},
+    {CA, "\"values\":[\"\"]", "\"values\":[\"payments\"]", "GET PATCH"},
     {CA, "\"team\":\"a\"", "\"team\":\"b\"", "GET PATCH"},
 };
 
