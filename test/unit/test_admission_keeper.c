@@ -470,6 +470,7 @@ static const struct {
     {200, "{}", REGISTRATION_PRESENT, REGISTRATION_UNKNOWN, 1},
     {404, NULL, REGISTRATION_ABSENT, REGISTRATION_UNKNOWN, 1},
     {403, NULL, REGISTRATION_FORBIDDEN, REGISTRATION_FORBIDDEN, 0},
+    {401, NULL, REGISTRATION_UNKNOWN, REGISTRATION_UNKNOWN, 0}, /* who we are it did not see */
 };
 
 START_TEST(a_registration_is_known_for_a_while)
@@ -495,16 +496,17 @@ START_TEST(a_registration_is_known_for_a_while)
 }
 END_TEST
 
-/* Nothing is known of who is away: nothing is asked, until it answers. */
+/* Nothing is known of who is away, or takes our token for nobody's: nothing is asked, until it
+ * answers. */
 START_TEST(a_server_that_is_away_is_asked_later)
 {
-    answer("GET", 0, NULL);
+    answer("GET", _i, NULL);
     registration_start(registration);
     work_for(VPA_MINUTE);
     ck_assert_int_eq(registration_state(registration), REGISTRATION_UNKNOWN);
     ck_assert_uint_eq(count_of(REVIEWS), 0);
     sim_cluster_unscript(sim);
-    work_for(VPA_MINUTE);
+    work_for(REGISTRATION_POLL + VPA_SECOND);
     ck_assert_int_eq(registration_state(registration), REGISTRATION_PRESENT);
     ck_assert_uint_eq(count_of(REVIEWS), 1);
 }
@@ -690,7 +692,8 @@ int main(void)
     tcase_add_test(tc, a_bundle_that_does_not_vouch_for_us_gets_our_ca);
     tcase_add_loop_test(tc, what_others_own_is_reported, 0, (int)VPA_COUNT(reports));
     tcase_add_loop_test(tc, a_registration_is_known_for_a_while, 0, (int)VPA_COUNT(states));
-    tcase_add_test(tc, a_server_that_is_away_is_asked_later);
+    tcase_add_loop_test(tc, a_server_that_is_away_is_asked_later, 0, 1);
+    tcase_add_loop_test(tc, a_server_that_is_away_is_asked_later, 401, 402);
     tcase_add_test(tc, what_may_not_be_read_is_neither_right_nor_wrong);
     tcase_add_test(tc, a_new_ca_is_no_repair);
     tcase_add_test(tc, another_fault_is_a_repair_while_the_ca_is_new);
