@@ -447,15 +447,27 @@ START_TEST(what_others_own_is_reported)
 }
 END_TEST
 
-START_TEST(what_may_not_be_read_is_neither_right_nor_wrong)
+/* The answer of the webhook alone counts then (U13). */
+START_TEST(what_may_not_be_read_counts_as_right)
 {
     answer("GET", 403, NULL);
     start();
-    ck_assert_double_eq(RIGHT(), 0);
-    meter_registration(true);
-    keeper_look(keeper);
-    work_for(VPA_SECOND);
-    ck_assert_double_eq(RIGHT(), 1); /* as it was */
+    ck_assert_double_eq(RIGHT(), 1);
+    ck_assert_uint_eq(count_of(COLLECTION) + count_of(EVENTS), 0);
+}
+END_TEST
+
+/* As it was. */
+START_TEST(what_is_not_known_is_neither_right_nor_wrong)
+{
+    answer("GET", 500, NULL);
+    for (int right = 0; right < 2; right++) {
+        meter_registration(right);
+        start();
+        keeper_look(keeper);
+        work_for(VPA_SECOND);
+        ck_assert_double_eq(RIGHT(), right);
+    }
     ck_assert_uint_eq(count_of(COLLECTION) + count_of(EVENTS), 0);
 }
 END_TEST
@@ -694,7 +706,8 @@ int main(void)
     tcase_add_loop_test(tc, a_registration_is_known_for_a_while, 0, (int)VPA_COUNT(states));
     tcase_add_loop_test(tc, a_server_that_is_away_is_asked_later, 0, 1);
     tcase_add_loop_test(tc, a_server_that_is_away_is_asked_later, 401, 402);
-    tcase_add_test(tc, what_may_not_be_read_is_neither_right_nor_wrong);
+    tcase_add_test(tc, what_may_not_be_read_counts_as_right);
+    tcase_add_test(tc, what_is_not_known_is_neither_right_nor_wrong);
     tcase_add_test(tc, a_new_ca_is_no_repair);
     tcase_add_test(tc, another_fault_is_a_repair_while_the_ca_is_new);
     tcase_add_test(tc, who_keeps_undoing_is_answered_after_longer_pauses);
