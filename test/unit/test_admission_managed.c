@@ -348,6 +348,16 @@ static void on_knock(void *ctx)
     vpa_timer_start(*(struct vpa_timer **)ctx, VPA_SECOND);
 }
 
+/* Nobody is to evict for a webhook that is gone. */
+static void expect_lease_taken_back(void)
+{
+    const struct vpa_json *lease = sim_cluster_find(sim, &arena, "coordination.k8s.io/v1", "Lease",
+                                                    NS, "vpa-admission-controller");
+
+    ck_assert_str_eq(vpa_or_empty(vpa_json_string(vpa_json_at(lease, "spec.renewTime"))),
+                     "1970-01-01T00:00:00.000000Z");
+}
+
 /* API servers hear only after a while that it goes; who tells it twice does not want to wait. */
 START_TEST(who_is_still_sent_here_after_a_stop_is_answered)
 {
@@ -358,6 +368,7 @@ START_TEST(who_is_still_sent_here_after_a_stop_is_answered)
     vpa_timer_start(timer, 2 * VPA_MINUTE + 700 * VPA_MILLISECOND);
     run_for(2);
     ck_assert_int_eq(answered, impatient ? 1 : 2);
+    expect_lease_taken_back();
     vpa_timer_free(timer);
 }
 END_TEST
