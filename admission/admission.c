@@ -601,7 +601,10 @@ static void answer_to_the_last(struct admission *a)
     if (!a->proof)
         return;
     a->leaving = true;
+    server_farewell(a->server);
     vpa_loop_resume(a->loop);
+    if (a->lease)
+        vpa_status_writer_farewell(a->lease);
     vpa_loop_pump(a->loop, FAREWELL);
     vpa_loop_stop(a->loop);
 }

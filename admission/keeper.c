@@ -319,6 +319,17 @@ static const char *fault(struct keeper *k, bool *ours)
     return k->options.ca_is_wrong(k->options.ctx, view) ? "caBundle" : NULL;
 }
 
+/* Where it may not be read, that the webhook answers is all that is asked for. */
+static void tell_right(struct keeper *k)
+{
+    enum registration_state state = registration_state(k->options.registration);
+
+    if (state == REGISTRATION_PRESENT)
+        is_right(k);
+    else if (state == REGISTRATION_FORBIDDEN)
+        meter_registration(true);
+}
+
 void keeper_work(struct keeper *k)
 {
     int64_t now = vpa_loop_monotonic(k->loop);
@@ -329,8 +340,7 @@ void keeper_work(struct keeper *k)
     if (now - k->repaired > KEEPER_QUIET)
         k->pause = 0;
     if (!what) {
-        if (registration_state(k->options.registration) == REGISTRATION_PRESENT)
-            is_right(k);
+        tell_right(k);
     } else if (!ours) {
         report(k, what);
     } else if (k->repaired && now - k->repaired < k->pause && !k->ca_is_new) {

@@ -40,9 +40,9 @@ static struct vpa_metric self_tests = VPA_COUNTER(
 static struct vpa_metric repairs =
     VPA_COUNTER("vpa_admission_controller_registration_repairs_total",
                 "Repairs of the MutatingWebhookConfiguration, by what was wrong.", "what");
-static struct vpa_metric registration =
-    VPA_GAUGE("vpa_admission_controller_registration_right",
-              "1 while the MutatingWebhookConfiguration is as it should be, else 0.");
+static struct vpa_metric registration = VPA_GAUGE(
+    "vpa_admission_controller_registration_right",
+    "1 while the MutatingWebhookConfiguration is as it should be or may not be read, else 0.");
 static struct vpa_metric panic =
     VPA_GAUGE("vpa_admission_controller_panic",
               "1 while the ConfigMap vpa-panic exists and pods are admitted as they are, else 0.");

@@ -165,7 +165,7 @@ static void take_answer(struct registration *r, const struct vpa_kube_result *re
 
     if (err && err->code == VPA_NOT_FOUND)
         set_state(r, REGISTRATION_ABSENT);
-    else if (err && err->code == VPA_DENIED)
+    else if (err && result->status_code == 403) /* a 401 says nothing of our rights */
         set_state(r, REGISTRATION_FORBIDDEN);
     else if (err)
         VPA_V(5, "Cannot read the registration", VPA_KERR(err));

@@ -108,11 +108,20 @@ static bool is_empty(const struct vpa_json *node)
     return vpa_json_is_null(node) || (vpa_json_is_array(node) && vpa_json_count(node) == 0);
 }
 
+static bool same_text(const struct vpa_json *live, const struct vpa_json *wanted, const char *name)
+{
+    return strcmp(text_of(live, name), text_of(wanted, name)) == 0;
+}
+
+/* Which namespaces it leaves out is a setting. */
 static bool same_selector(const struct vpa_json *live, const struct vpa_json *wanted)
 {
-    return is_empty(vpa_json_find(live, "matchLabels")) &&
-           vpa_json_equal(vpa_json_find(live, "matchExpressions"),
-                          vpa_json_find(wanted, "matchExpressions"));
+    const struct vpa_json *all = vpa_json_find(live, "matchExpressions");
+    const struct vpa_json *first = vpa_json_first(all);
+    const struct vpa_json *ours = vpa_json_first(vpa_json_find(wanted, "matchExpressions"));
+
+    return is_empty(vpa_json_find(live, "matchLabels")) && vpa_json_count(all) == 1 &&
+           same_text(first, ours, "key") && same_text(first, ours, "operator");
 }
 
 static bool same_destination(const struct vpa_json *live, const struct vpa_json *wanted)
@@ -125,8 +134,7 @@ static bool same_destination(const struct vpa_json *live, const struct vpa_json 
     if (!ours)
         return vpa_json_equal(vpa_json_find(live, "url"), vpa_json_find(wanted, "url"));
     (void)vpa_json_int64(vpa_json_find(service, "port"), &port);
-    return strcmp(text_of(service, "name"), text_of(ours, "name")) == 0 &&
-           strcmp(text_of(service, "namespace"), text_of(ours, "namespace")) == 0 &&
+    return same_text(service, ours, "name") && same_text(service, ours, "namespace") &&
            port == HTTPS_PORT && (!*path || strcmp(path, "/") == 0);
 }
 
@@ -178,12 +186,13 @@ static const struct vpa_json *wanted_object(struct vpa_arena *arena,
 static bool same_settings(const struct vpa_json *object, const struct vpa_json *hook,
                           const struct vpa_json *wanted)
 {
-    static const char *const settings[] = {"failurePolicy", "timeoutSeconds", "sideEffects"};
+    static const char *const settings[] = {"failurePolicy", "timeoutSeconds", "sideEffects",
+                                           "namespaceSelector.matchExpressions"};
     const struct vpa_json *first = vpa_json_first(vpa_json_find(wanted, "webhooks"));
     const struct vpa_json *labels = vpa_json_at(object, "metadata.labels");
 
     for (size_t i = 0; i < VPA_COUNT(settings); i++)
-        if (!vpa_json_equal(vpa_json_find(hook, settings[i]), vpa_json_find(first, settings[i])))
+        if (!vpa_json_equal(vpa_json_at(hook, settings[i]), vpa_json_at(first, settings[i])))
             return false;
     vpa_json_foreach (label, vpa_json_at(wanted, "metadata.labels"))
         if (!vpa_json_equal(label, vpa_json_find(labels, vpa_json_name(label))))

@@ -331,6 +331,11 @@ struct server *server_new(const struct server_options *options, struct vpa_error
     return NULL;
 }
 
+void server_farewell(struct server *server)
+{
+    vpa_http_server_farewell(server->http);
+}
+
 void server_free(struct server *server)
 {
     if (!server)

@@ -29,6 +29,8 @@ struct server;
 struct server *server_new(const struct server_options *options, struct vpa_error *err);
 /* Requests in hand are finished first. NULL is allowed. */
 void server_free(struct server *server);
+/* API servers go elsewhere after their next answer: it will soon be freed. */
+void server_farewell(struct server *server);
 int server_port(const struct server *server);
 /* A new pair for new connections; a bad one changes nothing. */
 int server_reload(struct server *server, const char *cert_pem, const char *key_pem,

@@ -1,7 +1,9 @@
 /*
- * At start the registration is deleted if it is there and created anew, as upstream does; a replica
- * that is faster is as good. A new CA changes only caBundle, by a patch that is left out when the
- * stored bundle is the same.
+ * At start the registration is deleted if it is there and created anew, as upstream does, but for
+ * one of which only settings or the CA differ: it is patched, and no pod passes meanwhile. Where
+ * there was none, a replica that is faster is as good; what is there again after we have deleted it
+ * an older replica has put back, by its own flags, and it is looked at again. A new CA of a file
+ * changes only caBundle, by a patch that is left out when the stored bundle is the same.
  */
 #include "webhook.h"
 
@@ -14,8 +16,11 @@
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/ca_bundle.h"
-#include "vpa/json/json_writer.h"
+#include "vpa/json/json_patch.h"
 #include "vpa/net/tls.h"
+
+/* An older replica waits longer before each repair than a round takes. */
+#define ROUNDS 3
 
 char *webhook_read_ca(const char *path)
 {
@@ -73,28 +78,118 @@ static bool stays(const struct registration_view *view, const char *name, const 
     return true;
 }
 
+/* Our flags or our CA are new and the rest is right: that is written over what is there. A caBundle
+ * that is not ours stays. */
+static int write_over(struct vpa_kube_client *client, const struct registration_wanted *wanted,
+                      const struct registration_view *view, const char *ca, struct vpa_error *err)
+{
+    const struct vpa_json *object, *labels;
+    struct vpa_json_patch patch;
+    vpa_auto_arena arena = {0};
+    vpa_auto_buf text = VPA_BUF(WEBHOOK_BODY_MAX), body = VPA_BUF(WEBHOOK_BODY_MAX);
+
+    webhook_encode(wanted->config, wanted->ns, view->ca_is_ours ? ca : view->ca, &text);
+    if (vpa_json_parse(&arena, vpa_buf_text(&text), text.len, &object, err) < 0)
+        return -1;
+    vpa_json_patch_begin(&patch, &body);
+    vpa_json_put_string(vpa_json_patch_op(&patch, VPA_PATCH_TEST, "/metadata/resourceVersion"),
+                        view->resource_version);
+    vpa_json_patch_end_op(&patch);
+    vpa_json_put_node(vpa_json_patch_op(&patch, VPA_PATCH_REPLACE, "/webhooks"),
+                      vpa_json_find(object, "webhooks"));
+    vpa_json_patch_end_op(&patch);
+    labels = vpa_json_at(object, "metadata.labels");
+    if (labels) {
+        vpa_json_put_node(vpa_json_patch_op(&patch, VPA_PATCH_ADD, "/metadata/labels"), labels);
+        vpa_json_patch_end_op(&patch);
+    }
+    vpa_json_patch_end(&patch);
+    return webhook_call(client, VPA_KUBE_PATCH_JSON, wanted->config->webhook_config_name, &body,
+                        err);
+}
+
+static int delete (struct vpa_kube_client *client, const char *name, struct vpa_error *err)
+{
+    vpa_auto_buf options = VPA_BUF(WEBHOOK_BODY_MAX);
+
+    vpa_buf_puts(&options,
+                 "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"" WEBHOOK_GROUP_VERSION "\"}");
+    if (webhook_call(client, VPA_KUBE_DELETE, name, &options, err) < 0)
+        return vpa_wrap(err, "cannot delete MutatingWebhookConfiguration %s", name);
+    return 0;
+}
+
+/* What is known of the registration after it was looked at. */
+enum found {
+    NOTHING,   /* nobody had one */
+    DELETED,   /* we have deleted it */
+    OVERTAKEN, /* somebody has written it meanwhile */
+    RIGHT,
+};
+
+static int replace(struct vpa_kube_client *client, const struct registration_wanted *wanted,
+                   const struct registration_view *view, const char *ca, enum found *found,
+                   struct vpa_error *err)
+{
+    const char *name = wanted->config->webhook_config_name;
+    struct vpa_error failure;
+
+    *found = RIGHT;
+    if (stays(view, name, ca))
+        return 0;
+    if (!*view->fault) {
+        if (write_over(client, wanted, view, ca, &failure) == 0)
+            return 0;
+        *found = OVERTAKEN;
+        if (failure.code == VPA_CONFLICT || failure.code == VPA_NOT_FOUND)
+            return 0;
+    }
+    *found = DELETED; /* there may be no right to patch it */
+    return delete (client, name, err);
+}
+
 /* Any failure to read it is taken as absence, as upstream does; creation will tell. Only who stops
  * creates nothing. */
 static int clear_the_way(struct vpa_kube_client *client, const struct registration_wanted *wanted,
-                         const char *ca, bool *stay, struct vpa_error *err)
+                         const char *ca, enum found *found, struct vpa_error *err)
 {
-    const char *name = wanted->config->webhook_config_name;
     struct registration_view view = {0};
     const struct vpa_json *object;
     vpa_auto_arena arena = {0};
-    vpa_auto_buf path = {0}, options = VPA_BUF(WEBHOOK_BODY_MAX);
+    vpa_auto_buf path = {0};
     struct vpa_error unread;
 
-    webhook_path(&path, name);
+    *found = NOTHING;
+    webhook_path(&path, wanted->config->webhook_config_name);
     if (vpa_kube_get_json(client, vpa_buf_text(&path), &arena, &object, &unread) < 0)
         return unread.code == VPA_CANCELLED ? vpa_fail(err, unread.code, "%s", unread.text) : 0;
     registration_view_read(&view, object, wanted);
-    *stay = stays(&view, name, ca);
+    int result = replace(client, wanted, &view, ca, found, err);
     registration_view_release(&view);
-    vpa_buf_puts(&options,
-                 "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"" WEBHOOK_GROUP_VERSION "\"}");
-    if (!*stay && webhook_call(client, VPA_KUBE_DELETE, name, &options, err) < 0)
-        return vpa_wrap(err, "cannot delete MutatingWebhookConfiguration %s", name);
+    return result;
+}
+
+/* found: nothing is there, as far as we know. */
+static int create(struct vpa_kube_client *client, const struct registration_wanted *wanted,
+                  const char *ca, enum found *found, struct vpa_error *err)
+{
+    struct vpa_error failure;
+    vpa_auto_buf body = VPA_BUF(WEBHOOK_BODY_MAX);
+
+    webhook_encode(wanted->config, wanted->ns, ca, &body);
+    if (webhook_call(client, VPA_KUBE_CREATE, NULL, &body, &failure) == 0) {
+        VPA_V(3, "Self registration as MutatingWebhook succeeded.");
+        *found = RIGHT;
+        return 0;
+    }
+    if (failure.code != VPA_CONFLICT) {
+        if (err)
+            *err = failure;
+        return vpa_wrap(err, "cannot create MutatingWebhookConfiguration %s",
+                        wanted->config->webhook_config_name);
+    }
+    VPA_INFO("Another replica has registered the webhook", VPA_KERR(&failure));
+    *found = *found == DELETED ? OVERTAKEN : RIGHT; /* by older flags; as ours would be */
     return 0;
 }
 
@@ -102,26 +197,14 @@ int webhook_register(struct vpa_kube_client *client, const struct admission_conf
                      const char *ns, const char *ca, struct vpa_error *err)
 {
     const struct registration_wanted wanted = {.config = config, .ns = ns};
-    struct vpa_error failure;
-    vpa_auto_buf body = VPA_BUF(WEBHOOK_BODY_MAX);
-    bool stay = false;
+    enum found found = OVERTAKEN;
 
-    if (clear_the_way(client, &wanted, ca, &stay, err) < 0)
-        return -1;
-    if (stay)
-        return 0;
-    webhook_encode(config, ns, ca, &body);
-    if (webhook_call(client, VPA_KUBE_CREATE, NULL, &body, &failure) < 0) {
-        if (failure.code != VPA_CONFLICT) {
-            if (err)
-                *err = failure;
-            return vpa_wrap(err, "cannot create MutatingWebhookConfiguration %s",
-                            config->webhook_config_name);
-        }
-        VPA_INFO("Another replica has registered the webhook", VPA_KERR(&failure));
-        return 0;
+    for (int round = 0; round < ROUNDS && found == OVERTAKEN; round++) {
+        if (clear_the_way(client, &wanted, ca, &found, err) < 0)
+            return -1;
+        if ((found == NOTHING || found == DELETED) && create(client, &wanted, ca, &found, err) < 0)
+            return -1;
     }
-    VPA_V(3, "Self registration as MutatingWebhook succeeded.");
     return 0;
 }
 

@@ -13,9 +13,10 @@
 
 /* The CA file as a heap string, NULL (and a log line) when it cannot be read. */
 char *webhook_read_ca(const char *path);
-/* Deletes the object if it is there and creates it anew. Pumps the loop. Another replica that was
- * faster (AlreadyExists) is success. One that is just as it would be registered stays, and so does
- * one that Helm made, which is said. VPA_RETRY: the API server does not answer. */
+/* Makes the object as our flags and our CA want it: patched, or deleted and created anew. One that
+ * is so already stays, and so does one that Helm made, which is said. Pumps the loop. Another
+ * replica that registers it first (AlreadyExists) is success, but what an older one puts back after
+ * we have deleted it is not left. VPA_RETRY: the API server does not answer. */
 int webhook_register(struct vpa_kube_client *client, const struct admission_config *config,
                      const char *ns, const char *ca, struct vpa_error *err) VPA_MUST_CHECK;
 /* Puts the CA file into the registered object if it differs. Pumps the loop; an empty or unreadable

@@ -2,8 +2,9 @@
  * Writer: a ticker. Each tick makes up to three tries of GET and then POST or PUT, pauses 100 and
  * 300 ms; a tick that finds the last one still at work gives that one up, which is its time limit
  * of one interval. The first tick that is not healthy takes the last renewal back (1970), so that
- * nobody acts for the minute that it would be good for; where it cannot, the next one does. A
- * renewal after more than GAP intervals without one takes the Lease anew, as the first one does.
+ * nobody acts for the minute that it would be good for; where it cannot, the next one does. So does
+ * the end of the webhook, unless another replica has renewed it since: that one goes on. A renewal
+ * after more than GAP intervals without one takes the Lease anew, as the first one does.
  * Reader: the same three tries around one GET.
  */
 #include "vpa/daemon/status_lease.h"
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #include "vpa/base/log.h"
+#include "vpa/base/str.h"
 #include "vpa/kube/elector.h"
 
 #define FIRST_PAUSE (100 * VPA_MILLISECOND)
@@ -35,6 +37,7 @@ struct vpa_status_writer {
     bool unhealthy; /* at the last tick */
     bool standing;  /* a renewal of ours may be in the Lease, and is to be taken back */
     bool withdraw;  /* what is under way takes the last renewal back */
+    bool leaving;   /* if it is ours */
     bool holding;   /* it was renewed without a gap since it was taken: */
     int64_t held;   /* monotonic: so far */
 };
@@ -112,6 +115,8 @@ static int update(struct vpa_status_writer *w, const struct vpa_kube_result *res
 
     if (vpa_lease_read(&arena, result, &lease, err) < 0)
         return -1;
+    if (w->leaving && !vpa_str_eq(lease.spec.holder, w->options.holder))
+        return 0;
     lease.spec.has_holder = true;
     lease.spec.holder = w->options.holder;
     lease.spec.renew_time = w->withdraw ? TAKEN_BACK : vpa_loop_now(w->loop);
@@ -160,6 +165,13 @@ static void on_answer(void *ctx, const struct vpa_kube_result *result, const str
         failed(w, &why);
 }
 
+static void begin(struct vpa_status_writer *w)
+{
+    w->tries = 0;
+    w->pause = FIRST_PAUSE;
+    call(w, GET, VPA_KUBE_GET, NULL);
+}
+
 static void on_tick(void *ctx)
 {
     struct vpa_status_writer *w = ctx;
@@ -188,9 +200,7 @@ static void on_tick(void *ctx)
     if (!healthy && !w->withdraw)
         return;
     w->standing = true;
-    w->tries = 0;
-    w->pause = FIRST_PAUSE;
-    call(w, GET, VPA_KUBE_GET, NULL);
+    begin(w);
 }
 
 struct vpa_status_writer *vpa_status_writer_new(const struct vpa_status_writer_options *options)
@@ -211,6 +221,17 @@ void vpa_status_writer_start(struct vpa_status_writer *w)
 {
     w->tick = vpa_loop_monotonic(w->loop) + w->options.interval;
     vpa_timer_start_at(w->ticker, w->tick);
+}
+
+void vpa_status_writer_farewell(struct vpa_status_writer *w)
+{
+    vpa_timer_stop(w->ticker);
+    vpa_timer_stop(w->retry);
+    if (w->request)
+        vpa_kube_cancel(VPA_STEAL(w->request));
+    w->leaving = w->withdraw = true;
+    if (w->standing)
+        begin(w);
 }
 
 void vpa_status_writer_free(struct vpa_status_writer *w)

@@ -622,13 +622,19 @@ static void finish_requests(struct vpa_http_server *s)
     }
 }
 
+/* Those that have gone before do so already. */
+void vpa_http_server_farewell(struct vpa_http_server *server)
+{
+    atomic_store(&server->current->place.retired, true);
+}
+
 void vpa_http_server_free(struct vpa_http_server *s)
 {
     if (!s)
         return;
     stop_accepting(s);
     if (s->current)
-        atomic_store(&s->current->place.retired, true);
+        vpa_http_server_farewell(s);
     finish_requests(s);
     workers_stop(s->workers); /* libmicrohttpd cannot stop while connections are suspended */
     generation_free(s->current);

@@ -25,6 +25,8 @@
 #define MARKER_MAX_LEN 4096
 
 #define ANNOTATIONS "/metadata/annotations"
+/* Of keys and values together: TotalAnnotationSizeLimitB of the API server. */
+#define ANNOTATIONS_MAX ((size_t)256 << 10)
 
 struct patch {
     struct vpa_arena *arena;
@@ -36,6 +38,9 @@ struct patch {
     const struct vpa_buf *out; /* that ops go to */
     struct vpa_buf path;
     struct vpa_buf updates; /* value of vpaUpdates so far, "" while nothing was patched */
+    /* Bytes of the pod's, with those that the patch adds so far. A key that is added twice is of
+     * containers of one name: no API server takes that pod. */
+    size_t annotations;
 };
 
 /* What a container has of something that the patch sets. */
@@ -56,6 +61,10 @@ static void add_empty_object(struct patch *p)
 
 static void add_annotation(struct patch *p, const char *key, const char *value)
 {
+    const char *replaced = vpa_labels_get(&p->pod->meta.annotations, key);
+
+    p->annotations += strlen(value) + (replaced ? 0 : strlen(key));
+    p->annotations -= replaced ? strlen(replaced) : 0;
     vpa_buf_clear(&p->path);
     vpa_buf_puts(&p->path, ANNOTATIONS);
     vpa_json_pointer_add(&p->path, key);
@@ -285,11 +294,21 @@ static void patch_containers(struct patch *p, struct vpa_container_plan *plans)
     }
 }
 
+static size_t bytes_of(const struct vpa_labels *annotations)
+{
+    size_t sum = 0;
+
+    for (size_t i = 0; i < annotations->count; i++)
+        sum += strlen(annotations->items[i].key) + strlen(annotations->items[i].value);
+    return sum;
+}
+
 static void write_patch(struct patch *p, struct vpa_container_plan *plans, struct vpa_buf *out)
 {
     vpa_buf_init(&p->path, PATH_MAX_LEN);
     vpa_buf_init(&p->updates, WORDS_MAX_LEN);
     p->out = out;
+    p->annotations = bytes_of(&p->pod->meta.annotations);
     vpa_json_patch_begin(&p->ops, out);
     if (!p->pod->meta.annotations.present) {
         vpa_buf_puts(&p->path, ANNOTATIONS);
@@ -306,11 +325,15 @@ static void write_patch(struct patch *p, struct vpa_container_plan *plans, struc
     vpa_buf_release(&p->updates);
 }
 
+/* What an API server would refuse (U31, U33, U36) is not asked for. */
 static int fits_pod(struct patch *p, const struct vpa_container_plan *plans,
                     const struct vpa_namespace_limits *limits, struct vpa_error *err)
 {
     const struct vpa_resources *wanted;
 
+    if (p->annotations > ANNOTATIONS_MAX)
+        return vpa_fail(err, VPA_LIMIT, "its annotations would have %zu bytes, more than %zu",
+                        p->annotations, ANNOTATIONS_MAX);
     if (!vpa_capping_is_bounded(p->pod, limits))
         return 0;
     wanted = vpa_plans_resources(p->arena, plans, p->pod->container_count);

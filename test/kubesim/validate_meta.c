@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ANNOTATIONS_MAX (256 << 10)
 #define NAME_PART                                                                                  \
     "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end "  \
     "with an "                                                                                     \
@@ -181,7 +182,10 @@ void validate_labels(struct ctx *c, const struct jv *labels, const char *field,
 void validate_annotations(struct ctx *c, const struct jv *annotations, const char *field,
                           struct field_errors *errors)
 {
+    size_t bytes = 0;
+
     jv_each (m, annotations) {
+        bytes += strlen(m->name) + strlen(jv_text(m->value) ? m->value->text : "");
         char *lower = vpa_arena_strdup(c->a, m->name);
         size_t before = errors->count;
 
@@ -195,6 +199,9 @@ void validate_annotations(struct ctx *c, const struct jv *annotations, const cha
                 vpa_arena_printf(c->a, "Invalid value: \"%s\"%s", m->name, why);
         }
     }
+    if (bytes > ANNOTATIONS_MAX)
+        field_error(c, errors, "FieldValueTooLong", field,
+                    "Too long: may not be more than %d bytes", ANNOTATIONS_MAX);
 }
 
 static const char *owner_json(struct ctx *c, const struct jv *owners)

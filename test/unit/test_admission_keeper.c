@@ -251,6 +251,17 @@ START_TEST(what_is_right_is_left_alone)
 }
 END_TEST
 
+/* Another replica has other flags: the one that starts last has the last word. */
+START_TEST(settings_of_another_replica_are_left_alone)
+{
+    set_object(registered(OUR_CA, "", "\"values\":[\"\"]", "\"values\":[\"payments\"]"));
+    start();
+    work_for(VPA_MINUTE);
+    ck_assert_uint_eq(count_of(COLLECTION) + count_of(EVENTS), 0);
+    ck_assert_double_eq(RIGHT(), 1);
+}
+END_TEST
+
 START_TEST(a_registration_that_is_gone_is_made_again)
 {
     set_object("");
@@ -436,15 +447,27 @@ START_TEST(what_others_own_is_reported)
 }
 END_TEST
 
-START_TEST(what_may_not_be_read_is_neither_right_nor_wrong)
+/* The answer of the webhook alone counts then (U13). */
+START_TEST(what_may_not_be_read_counts_as_right)
 {
     answer("GET", 403, NULL);
     start();
-    ck_assert_double_eq(RIGHT(), 0);
-    meter_registration(true);
-    keeper_look(keeper);
-    work_for(VPA_SECOND);
-    ck_assert_double_eq(RIGHT(), 1); /* as it was */
+    ck_assert_double_eq(RIGHT(), 1);
+    ck_assert_uint_eq(count_of(COLLECTION) + count_of(EVENTS), 0);
+}
+END_TEST
+
+/* As it was. */
+START_TEST(what_is_not_known_is_neither_right_nor_wrong)
+{
+    answer("GET", 500, NULL);
+    for (int right = 0; right < 2; right++) {
+        meter_registration(right);
+        start();
+        keeper_look(keeper);
+        work_for(VPA_SECOND);
+        ck_assert_double_eq(RIGHT(), right);
+    }
     ck_assert_uint_eq(count_of(COLLECTION) + count_of(EVENTS), 0);
 }
 END_TEST
@@ -459,6 +482,7 @@ static const struct {
     {200, "{}", REGISTRATION_PRESENT, REGISTRATION_UNKNOWN, 1},
     {404, NULL, REGISTRATION_ABSENT, REGISTRATION_UNKNOWN, 1},
     {403, NULL, REGISTRATION_FORBIDDEN, REGISTRATION_FORBIDDEN, 0},
+    {401, NULL, REGISTRATION_UNKNOWN, REGISTRATION_UNKNOWN, 0}, /* who we are it did not see */
 };
 
 START_TEST(a_registration_is_known_for_a_while)
@@ -484,16 +508,17 @@ START_TEST(a_registration_is_known_for_a_while)
 }
 END_TEST
 
-/* Nothing is known of who is away: nothing is asked, until it answers. */
+/* Nothing is known of who is away, or takes our token for nobody's: nothing is asked, until it
+ * answers. */
 START_TEST(a_server_that_is_away_is_asked_later)
 {
-    answer("GET", 0, NULL);
+    answer("GET", _i, NULL);
     registration_start(registration);
     work_for(VPA_MINUTE);
     ck_assert_int_eq(registration_state(registration), REGISTRATION_UNKNOWN);
     ck_assert_uint_eq(count_of(REVIEWS), 0);
     sim_cluster_unscript(sim);
-    work_for(VPA_MINUTE);
+    work_for(REGISTRATION_POLL + VPA_SECOND);
     ck_assert_int_eq(registration_state(registration), REGISTRATION_PRESENT);
     ck_assert_uint_eq(count_of(REVIEWS), 1);
 }
@@ -669,6 +694,7 @@ int main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, what_is_right_is_left_alone);
+    tcase_add_test(tc, settings_of_another_replica_are_left_alone);
     tcase_add_test(tc, a_registration_that_is_gone_is_made_again);
     tcase_add_loop_test(tc, a_part_that_differs_is_put_back, 0, 2);
     tcase_add_loop_test(tc, what_was_set_by_hand_stays_when_a_part_is_put_back, 0,
@@ -678,8 +704,10 @@ int main(void)
     tcase_add_test(tc, a_bundle_that_does_not_vouch_for_us_gets_our_ca);
     tcase_add_loop_test(tc, what_others_own_is_reported, 0, (int)VPA_COUNT(reports));
     tcase_add_loop_test(tc, a_registration_is_known_for_a_while, 0, (int)VPA_COUNT(states));
-    tcase_add_test(tc, a_server_that_is_away_is_asked_later);
-    tcase_add_test(tc, what_may_not_be_read_is_neither_right_nor_wrong);
+    tcase_add_loop_test(tc, a_server_that_is_away_is_asked_later, 0, 1);
+    tcase_add_loop_test(tc, a_server_that_is_away_is_asked_later, 401, 402);
+    tcase_add_test(tc, what_may_not_be_read_counts_as_right);
+    tcase_add_test(tc, what_is_not_known_is_neither_right_nor_wrong);
     tcase_add_test(tc, a_new_ca_is_no_repair);
     tcase_add_test(tc, another_fault_is_a_repair_while_the_ca_is_new);
     tcase_add_test(tc, who_keeps_undoing_is_answered_after_longer_pauses);

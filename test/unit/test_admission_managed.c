@@ -4,6 +4,7 @@
  */
 #include <arpa/inet.h>
 #include <check.h>
+#include <openssl/ssl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -317,24 +318,44 @@ END_TEST
 
 /* ---- the end ---- */
 
-static int answered, refused;
+static int answered;
 static bool impatient; /* told to stop once more */
 
+/* What the listener answers on a connection that its client would keep. */
 static void on_knock(void *ctx)
 {
+    static const char ask[] = "GET / HTTP/1.1\r\nHost: " HOST "\r\n\r\n";
     struct sockaddr_in to = {.sin_family = AF_INET,
                              .sin_port = htons((uint16_t)server_port(admission_server(admission))),
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM, 0);
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    SSL *tls = SSL_new(context);
+    char answer[1024] = "";
 
-    if (connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0)
-        answered++;
-    else
-        refused++;
+    ck_assert_int_eq(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+    SSL_set_fd(tls, fd);
+    ck_assert_int_eq(SSL_connect(tls), 1);
+    ck_assert_int_eq(SSL_write(tls, ask, sizeof(ask) - 1), sizeof(ask) - 1);
+    ck_assert_int_gt(SSL_read(tls, answer, sizeof(answer) - 1), 0);
+    ck_assert_ptr_nonnull(strstr(answer, "Connection: close")); /* the next one goes elsewhere */
+    answered++;
+    SSL_free(tls);
+    SSL_CTX_free(context);
     close(fd);
     if (impatient)
         vpa_loop_stop(loop);
     vpa_timer_start(*(struct vpa_timer **)ctx, VPA_SECOND);
+}
+
+/* Nobody is to evict for a webhook that is gone. */
+static void expect_lease_taken_back(void)
+{
+    const struct vpa_json *lease = sim_cluster_find(sim, &arena, "coordination.k8s.io/v1", "Lease",
+                                                    NS, "vpa-admission-controller");
+
+    ck_assert_str_eq(vpa_or_empty(vpa_json_string(vpa_json_at(lease, "spec.renewTime"))),
+                     "1970-01-01T00:00:00.000000Z");
 }
 
 /* API servers hear only after a while that it goes; who tells it twice does not want to wait. */
@@ -342,12 +363,12 @@ START_TEST(who_is_still_sent_here_after_a_stop_is_answered)
 {
     struct vpa_timer *timer = vpa_timer_new(loop, on_knock, &timer);
 
-    answered = refused = 0;
+    answered = 0;
     impatient = _i == 1;
     vpa_timer_start(timer, 2 * VPA_MINUTE + 700 * VPA_MILLISECOND);
     run_for(2);
     ck_assert_int_eq(answered, impatient ? 1 : 2);
-    ck_assert_int_eq(refused, 0);
+    expect_lease_taken_back();
     vpa_timer_free(timer);
 }
 END_TEST

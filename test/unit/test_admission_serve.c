@@ -161,8 +161,7 @@ static const struct {
     {false, NULL, NULL, 0, "10.0 GET lease|10.0 POST lease|" RENEWED},
     {true, NULL, NULL, 0, "10.0 GET registration|10.0 POST registration|" FIRST},
     {true, "-CA-", NULL, 0, "10.0 GET registration|" FIRST},
-    {true, "other", NULL, 0,
-     "10.0 GET registration|10.0 DELETE registration|10.0 POST registration|" FIRST},
+    {true, "other", NULL, 0, "10.0 GET registration|10.0 PATCH registration|" FIRST},
     {true, NULL, "POST", 255, "10.0 GET registration|10.0 POST registration"},
 };
 

@@ -6,6 +6,7 @@
 #include "json_helper.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
+#include "registration_view.h"
 #include "webhook.h"
 
 #define NAME "vpa-webhook-config"
@@ -28,6 +29,7 @@ static int refusal;          /* with that status */
 static const char *details;  /* of a refusal with 422 */
 static struct vpa_buf calls; /* the methods, in order */
 static const char *written;  /* the last body */
+static const char *rivals;   /* what an older replica puts back when it finds nothing */
 
 static int serve_first(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -38,6 +40,8 @@ static int serve_first(void *ctx, const struct vpa_memory_request *q, struct vpa
     vpa_buf_printf(&calls, "%s%s", calls.len ? " " : "", q->method);
     if (*q->body)
         written = vpa_arena_strdup(&arena, q->body);
+    if (creates && rivals)
+        sim_cluster_put_text(sim, VPA_STEAL(rivals));
     if (!vpa_str_eq(q->method, refused))
         return 0;
     if (details)
@@ -103,22 +107,75 @@ static const struct register_row {
     {CA, METADATA, HELMS, "GET"},
     {OTHER_CA, METADATA, HELMS, "GET"},
     {OTHER_CA, METADATA, CERT_MANAGERS, "GET"},
-    {OTHER_CA, NULL, "", "GET DELETE POST"},
     {CA, "\"pods\"", "\"configmaps\"", "GET DELETE POST"},
-    {CA, "\"failurePolicy\":\"Ignore\"", "\"failurePolicy\":\"Fail\"", "GET DELETE POST"},
+    /* Nothing is gone in between: new flags, a new CA. */
+    {OTHER_CA, NULL, "", "GET PATCH"},
+    {CA, "\"failurePolicy\":\"Ignore\"", "\"failurePolicy\":\"Fail\"", "GET PATCH"},
+    {CA, "\"values\":[\"\"]", "\"values\":[\"payments\"]", "GET PATCH"},
+    {CA, "\"team\":\"a\"", "\"team\":\"b\"", "GET PATCH"},
 };
+
+static const struct vpa_json *live(void)
+{
+    return sim_cluster_find(sim, &arena, WEBHOOK_GROUP_VERSION, "MutatingWebhookConfiguration", "",
+                            NAME);
+}
+
+/* By our flags, with that CA. */
+static void expect_ours(const char *ca)
+{
+    const struct registration_wanted wanted = {.config = &config, .ns = "kube-system"};
+    struct registration_view view = {0};
+
+    registration_view_read(&view, live(), &wanted);
+    ck_assert_str_eq(view.fault, "");
+    ck_assert(!view.settings_differ);
+    ck_assert_str_eq(view.ca, ca);
+    registration_view_release(&view);
+}
 
 START_TEST(what_is_right_stays_and_what_is_not_is_made_anew)
 {
     const struct register_row *row = &registers[_i];
     struct vpa_error err;
 
+    if (row->from && strstr(row->from, "team"))
+        config.webhook_labels = "team:a";
     if (row->ca)
         sim_cluster_put_text(sim, registered(row->ca, row->from, row->to));
     ck_assert_int_eq(webhook_register(client, &config, "kube-system", CA, &err), 0);
     ck_assert_str_eq(vpa_buf_text(&calls), row->calls);
     if (strstr(row->calls, "POST"))
         ck_assert_str_eq(text_of(json_of(written)), text_of(json_of(registered(CA, NULL, ""))));
+    if (strstr(row->calls, "PATCH"))
+        expect_ours(CA);
+}
+END_TEST
+
+/* An injector's caBundle stays when our flags are new, and so does what says that it is his. */
+START_TEST(a_bundle_that_is_not_ours_stays)
+{
+    struct vpa_error err;
+
+    sim_cluster_put_text(sim, registered(OTHER_CA, METADATA, CERT_MANAGERS));
+    config.webhook_failure_policy_fail = true;
+    ck_assert_int_eq(webhook_register(client, &config, "kube-system", CA, &err), 0);
+    ck_assert_str_eq(vpa_buf_text(&calls), "GET PATCH");
+    expect_ours(OTHER_CA);
+    ck_assert_ptr_nonnull(vpa_json_at(live(), "metadata.annotations"));
+}
+END_TEST
+
+/* An older replica repairs what is gone, by its own flags: ours are the newer ones. */
+START_TEST(what_an_older_replica_puts_back_is_made_anew)
+{
+    struct vpa_error err;
+
+    sim_cluster_put_text(sim, registered(CA, "\"pods\"", "\"configmaps\""));
+    rivals = registered(CA, "\"NotIn\"", "\"In\"");
+    ck_assert_int_eq(webhook_register(client, &config, "kube-system", CA, &err), 0);
+    ck_assert_str_eq(vpa_buf_text(&calls), "GET DELETE POST GET DELETE POST");
+    expect_ours(CA);
 }
 END_TEST
 
@@ -128,10 +185,12 @@ static const struct refusal_row {
     const char *calls;
     const char *error; /* the beginning; NULL: success */
 } refusals[] = {
-    {"POST", 409, "GET DELETE POST", NULL}, /* another replica was faster */
+    {"POST", 409, "GET DELETE POST GET POST", NULL}, /* another replica was faster */
     {"POST", 403, "GET DELETE POST", "cannot create MutatingWebhookConfiguration " NAME ": "},
     {"DELETE", 403, "GET DELETE", "cannot delete MutatingWebhookConfiguration " NAME ": "},
     {"GET", 403, "GET POST", NULL}, /* taken as absence */
+    {"PATCH", 409, "GET PATCH GET PATCH GET PATCH", NULL},
+    {"PATCH", 403, "GET PATCH DELETE POST", NULL}, /* no right to it: as before there was one */
 };
 
 START_TEST(refusals_end_the_registration_but_for_a_faster_replica)
@@ -139,7 +198,10 @@ START_TEST(refusals_end_the_registration_but_for_a_faster_replica)
     const struct refusal_row *row = &refusals[_i];
     struct vpa_error err = {0};
 
-    sim_cluster_put_text(sim, registered(OTHER_CA, NULL, ""));
+    bool mends = strcmp(row->method, "PATCH") == 0;
+
+    sim_cluster_put_text(
+        sim, registered(OTHER_CA, mends ? NULL : "\"pods\"", mends ? "" : "\"configmaps\""));
     refused = row->method;
     refusal = row->status;
     ck_assert_int_eq(webhook_register(client, &config, "kube-system", CA, &err),
@@ -270,6 +332,8 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, what_is_right_stays_and_what_is_not_is_made_anew, 0,
                         (int)VPA_COUNT(registers));
+    tcase_add_test(tc, a_bundle_that_is_not_ours_stays);
+    tcase_add_test(tc, what_an_older_replica_puts_back_is_made_anew);
     tcase_add_loop_test(tc, refusals_end_the_registration_but_for_a_faster_replica, 0,
                         (int)VPA_COUNT(refusals));
     tcase_add_loop_test(tc, a_new_ca_is_put_where_it_differs, 0, (int)VPA_COUNT(reloads));

@@ -58,6 +58,35 @@ START_TEST(waits_for_descriptors)
 }
 END_TEST
 
+/* One answer of a connection that is kept, into a text of that size. */
+static void ask_on(int fd, char *answer, size_t size)
+{
+    dprintf(fd, "GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+    read_some(fd, answer, size);
+    ck_assert_ptr_nonnull(strstr(answer, "200 OK"));
+}
+
+START_TEST(says_farewell)
+{
+    struct vpa_http_server *server = serve((unsigned)_i, NULL);
+    int kept = socket(AF_INET, SOCK_STREAM, 0), fresh = socket(AF_INET, SOCK_STREAM, 0);
+    char answer[1024] = "";
+
+    connect_raw(kept, vpa_http_server_port(server));
+    ask_on(kept, answer, sizeof(answer));
+    ck_assert_ptr_null(strstr(answer, "Connection: close"));
+    vpa_http_server_farewell(server);
+    ask_on(kept, answer, sizeof(answer));
+    ck_assert_ptr_nonnull(strstr(answer, "Connection: close"));
+    connect_raw(fresh, vpa_http_server_port(server));
+    ask_on(fresh, answer, sizeof(answer));
+    ck_assert_ptr_nonnull(strstr(answer, "Connection: close"));
+    close(kept);
+    close(fresh);
+    vpa_http_server_free(server);
+}
+END_TEST
+
 /* Many large bodies at once: those that fit are taken, small ones always. */
 START_TEST(bounds_all_bodies_together)
 {
@@ -750,6 +779,7 @@ int main(void)
     tcase_add_loop_test(c, callbacks_may_free_the_transport, 0, 3);
     tcase_add_test(c, readers_may_turn_the_loop);
     tcase_add_loop_test(c, many_at_once, 0, 3);
+    tcase_add_loop_test(c, says_farewell, 0, 3);
     tcase_add_loop_test(c, bounds_all_bodies_together, 0, 2);
     tcase_add_loop_test(c, silent_peers_cost_nothing, 0, 2 * VPA_COUNT(silences));
     tcase_add_loop_test(c, waits_for_descriptors, 0, 2);

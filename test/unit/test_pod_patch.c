@@ -438,6 +438,52 @@ START_TEST(tells_which_values_change)
 }
 END_TEST
 
+/* A pod with an annotation of so many bytes, and one that is replaced. */
+static const char *annotated(struct vpa_arena *arena, size_t filler)
+{
+    return vpa_arena_printf(arena,
+                            "{'metadata':{'name':'web-1','namespace':'ns','annotations':{"
+                            "'filler':'%.*s','vpaUpdates':'old'}},'spec':{'containers':[%s]}}",
+                            (int)filler, vpa_arena_printf(arena, "%0*d", 1 << 18, 0),
+                            APP("'requests':{'cpu':'100m'}"));
+}
+
+static size_t annotation_bytes(const struct vpa_json *pod)
+{
+    size_t sum = 0;
+
+    vpa_json_foreach (annotation, vpa_json_at(pod, "metadata.annotations"))
+        sum += strlen(vpa_json_name(annotation)) + strlen(vpa_json_string(annotation));
+    return sum;
+}
+
+/* An API server takes 256 KiB of them, keys and values, and refuses the pod with more (U36). */
+START_TEST(annotations_stay_within_their_limit)
+{
+    const struct patch_row row = {
+        .gate = _i == 1, .spec = BOOST(TRIPLE), .recommendation = APP_TARGET, .limits = ""};
+    vpa_auto_arena arena = {0};
+    const struct vpa_pod_patch_options options = {.startup_boost = row.gate,
+                                                  .max_cpu_boost = fixture_quantity(&arena, NULL)};
+    struct vpa_object vpa = the_vpa(&arena, &row);
+    const struct vpa_json *after =
+        patched(&arena, &row, fixture_parse(&arena, annotated(&arena, 0)));
+    size_t room = (1 << 18) - annotation_bytes(after);
+    struct vpa_error err = {0};
+
+    for (size_t over = 0; over < 2; over++) {
+        struct vpa_pod pod = fixture_pod(&arena, annotated(&arena, room + over));
+        vpa_auto_buf out = VPA_BUF(1 << 16);
+
+        ck_assert_int_eq(vpa_pod_patch(&arena, &pod, &vpa, NULL, &options, &out, &err),
+                         over ? -1 : 0);
+        ck_assert_int_eq(out.len == 0, over == 1);
+    }
+    ck_assert_str_eq(err.text, "failed to calculate resource patch for pod ns/web-1: its "
+                               "annotations would have 262145 bytes, more than 262144");
+}
+END_TEST
+
 START_TEST(failure_leaves_nothing)
 {
     vpa_auto_arena arena = {0};
@@ -471,6 +517,7 @@ int main(void)
     tcase_add_loop_test(tc, a_long_marker_is_not_read, 0, 2);
     tcase_add_loop_test(tc, patches, 0, (int)VPA_COUNT(rows));
     tcase_add_loop_test(tc, tells_which_values_change, 0, (int)VPA_COUNT(changes));
+    tcase_add_loop_test(tc, annotations_stay_within_their_limit, 0, 2);
     tcase_add_test(tc, failure_leaves_nothing);
     tcase_add_test(tc, nobody_need_hear_of_an_unusable_boost);
     suite_add_tcase(suite, tc);

@@ -60,14 +60,32 @@ static void teardown(void)
     stop_client();
 }
 
-/* So many intervals, and what came in them: gets, creates, updates. */
+/* What came since the record began: gets, creates, updates. */
+static void expect_asked(size_t gets, size_t creates, size_t updates)
+{
+    ck_assert_uint_eq(sim_cluster_asked(sim, "GET", "/leases/l"), gets);
+    ck_assert_uint_eq(sim_cluster_asked(sim, "POST", "/leases"), creates);
+    ck_assert_uint_eq(sim_cluster_asked(sim, "PUT", "/leases/l"), updates);
+}
+
+/* ... in so many intervals. */
 static void expect(int intervals, size_t gets, size_t creates, size_t updates)
 {
     sim_cluster_begin_record(sim);
     vpa_loop_pump(loop, intervals * INTERVAL);
-    ck_assert_uint_eq(sim_cluster_asked(sim, "GET", "/leases/l"), gets);
-    ck_assert_uint_eq(sim_cluster_asked(sim, "POST", "/leases"), creates);
-    ck_assert_uint_eq(sim_cluster_asked(sim, "PUT", "/leases/l"), updates);
+    expect_asked(gets, creates, updates);
+}
+
+/* The webhook stops now, and that is asked for from then on. */
+static void expect_farewell(size_t gets, size_t updates)
+{
+    sim_cluster_begin_record(sim);
+    vpa_status_writer_farewell(writer);
+    vpa_loop_pump(loop, 3 * INTERVAL);
+    expect_asked(gets, 0, updates);
+    if (updates)
+        ck_assert_ptr_nonnull(
+            strstr(last_write(), "\"renewTime\":\"1970-01-01T00:00:00.000000Z\""));
 }
 
 START_TEST(it_is_made_once_and_then_renewed)
@@ -126,6 +144,39 @@ START_TEST(there_is_nothing_to_take_back)
     ck_assert(sim_cluster_delete(sim, "coordination.k8s.io/v1", "Lease", "n", "l"));
     expect(1, 1, 0, 0);
     expect(5, 0, 0, 0);
+}
+END_TEST
+
+/* Who stops takes back what he wrote last; what another one renewed since, and what was taken back
+ * already, stays. */
+static const struct {
+    bool others, healthy;
+    size_t gets, updates;
+} farewells[] = {{false, true, 1, 1}, {true, true, 1, 0}, {false, false, 0, 0}};
+
+START_TEST(who_stops_takes_it_back)
+{
+    expect(3, 3, 1, 2);
+    healthy = farewells[_i].healthy;
+    if (!healthy)
+        expect(1, 1, 0, 1);
+    if (farewells[_i].others)
+        sim_cluster_put_text(sim, "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\","
+                                  "\"metadata\":{\"namespace\":\"n\",\"name\":\"l\"},\"spec\":{"
+                                  "\"holderIdentity\":\"other\"}}");
+    vpa_loop_pump(loop, INTERVAL - 2 * VPA_SECOND); /* the next renewal is near */
+    expect_farewell(farewells[_i].gets, farewells[_i].updates);
+}
+END_TEST
+
+/* A renewal that is under way is given up, and not made up for. */
+START_TEST(who_stops_renews_no_more)
+{
+    expect(3, 3, 1, 2);
+    answer("GET", 0, VPA_HOUR);
+    vpa_loop_pump(loop, INTERVAL);
+    sim_cluster_unscript(sim);
+    expect_farewell(1, 1);
 }
 END_TEST
 
@@ -188,6 +239,8 @@ int main(void)
     tcase_add_test(c, it_is_made_once_and_then_renewed);
     tcase_add_test(c, an_unhealthy_webhook_takes_it_back);
     tcase_add_test(c, what_another_one_wrote_is_not_taken_back);
+    tcase_add_loop_test(c, who_stops_takes_it_back, 0, (int)VPA_COUNT(farewells));
+    tcase_add_test(c, who_stops_renews_no_more);
     tcase_add_test(c, there_is_nothing_to_take_back);
     tcase_add_loop_test(c, faults_are_tried_again_thrice, 0, (int)VPA_COUNT(faults));
     tcase_add_loop_test(c, a_gap_makes_it_another_webhook, 0, 2);

@@ -41,6 +41,9 @@ struct vpa_status_writer;
 struct vpa_status_writer *vpa_status_writer_new(const struct vpa_status_writer_options *options);
 /* The first write comes one interval later. */
 void vpa_status_writer_start(struct vpa_status_writer *writer);
+/* The webhook stops: no renewal comes any more, and the last one is taken back unless somebody else
+ * has made one since. The loop is to turn until then. */
+void vpa_status_writer_farewell(struct vpa_status_writer *writer);
 void vpa_status_writer_free(struct vpa_status_writer *writer); /* NULL is allowed */
 
 /* A Lease as one reader sees it; all zero but for the first three to begin with. */

@@ -70,6 +70,9 @@ struct vpa_http_server;
 struct vpa_http_server *vpa_http_server_new(struct vpa_loop *loop,
                                             const struct vpa_http_server_options *options,
                                             struct vpa_error *err);
+/* The server will soon be freed: each answer says "Connection: close" from now on, so that clients
+ * with connections of their own go elsewhere. Those that come anew are answered all the same. */
+void vpa_http_server_farewell(struct vpa_http_server *server);
 /* Stops accepting, lets requests in hand finish (at most 2 s real time), frees. NULL is allowed. */
 void vpa_http_server_free(struct vpa_http_server *server);
 /* The port in use, also when the address said 0. */
