@@ -210,7 +210,7 @@ static void add_job(struct checkpoint_worker *worker, struct checkpoint_job job)
         may_be_taken(worker, job.entry))
         job.name = checkpoint_names_assign(&c->names, job.entry);
     if (!job.name || !has_usable_name(job.entry, vpa_autoscaler_ns(worker->vpa), job.name)) {
-        *vpa_autoscaler_checkpoint_turn(worker->vpa) = worker->now; /* others go first */
+        *vpa_autoscaler_checkpoint_turn(worker->vpa) = worker->began; /* others go first */
         job_release(&job);
         return;
     }

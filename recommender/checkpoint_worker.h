@@ -45,6 +45,7 @@ struct checkpoint_worker {
     struct checkpoint_writer *writer;
     struct vpa_autoscaler *vpa;
     vpa_time now;          /* when the VPA was taken */
+    int64_t began;         /* the same, monotonic */
     struct vpa_buf target; /* of its histories; empty: not written */
     uint64_t target_hash;  /* 0: not written */
     struct checkpoint_job *jobs;

@@ -69,7 +69,7 @@ static void on_written(struct checkpoint_worker *worker)
         checkpoint_next_time(worker->writer, job->entry, config->checkpoint_interval, worker->now);
     job->entry->target = worker->target_hash;
     job->entry->annotated |= job->intervals || worker->target_hash;
-    *vpa_autoscaler_checkpoint_turn(worker->vpa) = worker->now;
+    *vpa_autoscaler_checkpoint_turn(worker->vpa) = worker->began;
     worker->stage = STAGE_IDLE;
 }
 
@@ -79,7 +79,7 @@ static void on_written(struct checkpoint_worker *worker)
 static void note(struct failures *failures, const struct checkpoint_worker *worker)
 {
     if (worker->err.code == VPA_DENIED)
-        *vpa_autoscaler_checkpoint_turn(worker->vpa) = worker->now;
+        *vpa_autoscaler_checkpoint_turn(worker->vpa) = worker->began;
     failures_add(failures, vpa_autoscaler_ns(worker->vpa), checkpoint_job_of(worker)->name,
                  &worker->err);
 }
@@ -219,6 +219,7 @@ static bool take_vpa(struct checkpoint_worker *worker)
         return false;
     worker->vpa = w->queue[w->queue_next++];
     worker->now = vpa_loop_now(loop);
+    worker->began = vpa_loop_monotonic(loop);
     worker->took_one = true;
     set_target(worker);
     vpa_cluster_checkpoints(w->c->options.cluster, worker->vpa, worker->now,
@@ -305,7 +306,7 @@ static void run_workers(struct checkpoint_writer *w)
 
 struct candidate {
     struct vpa_autoscaler *vpa;
-    vpa_time written;
+    int64_t written;
     size_t order;
 };
 

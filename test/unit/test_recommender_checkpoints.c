@@ -355,6 +355,30 @@ START_TEST(stores_something_however_late_it_is)
 }
 END_TEST
 
+/* A clock that was ahead for a while leaves no VPA behind the others. */
+START_TEST(a_clock_set_back_keeps_the_turns)
+{
+    static const char *const paths[] = {"/web-app", "/web-b-app", "/web-c-app"};
+    size_t writes[VPA_COUNT(paths)] = {0};
+
+    change(VPA("web-b", "2026-01-15T10:00:00Z"));
+    change(VPA("web-c", "2026-01-15T10:00:00Z"));
+    start(NULL);
+    config.update_workers = 1;
+    vpa_clock_set(virtual_clock, VPA_HOUR);
+    pass("{\"usage\":[]}");
+    vpa_clock_set(virtual_clock, -VPA_HOUR);
+    config.checkpoints_timeout = 0;
+    for (int i = 0; i < 3; i++) {
+        pass(USAGE("200m", "200Mi"));
+        for (size_t k = 0; k < VPA_COUNT(paths); k++)
+            writes[k] += count_writes("PATCH", paths[k]);
+    }
+    for (size_t k = 0; k < VPA_COUNT(paths); k++)
+        ck_assert_uint_eq(writes[k], 1);
+}
+END_TEST
+
 static bool refuse_one_vpa(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
     if (!strstr(q->path, "checkpoints/web-a-") && !strstr(q->body, "\"web-a-"))
@@ -700,6 +724,7 @@ int main(void)
     tcase_add_test(tcase, says_in_few_lines_that_the_server_is_away);
     tcase_add_test(tcase, asks_for_the_checkpoints_at_least_twice_a_minute);
     tcase_add_test(tcase, stores_something_however_late_it_is);
+    tcase_add_test(tcase, a_clock_set_back_keeps_the_turns);
     tcase_add_test(tcase, what_is_refused_goes_behind_the_others);
     tcase_add_test(tcase, what_is_refused_as_invalid_is_not_sent_in_every_pass);
     tcase_add_test(tcase, a_vpa_of_many_containers_holds_up_no_pass);
