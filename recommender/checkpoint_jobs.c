@@ -196,6 +196,16 @@ static struct checkpoint_entry *entry_of(struct checkpoint_worker *worker, const
                                   vpa_autoscaler_name(worker->vpa), container);
 }
 
+/* What it has learned since then is not stored. */
+static void note_waiting(const struct checkpoint_worker *worker,
+                         const struct checkpoint_entry *entry)
+{
+    uint32_t *stored = &vpa_autoscaler_checkpoint_turns(worker->vpa)->stored;
+
+    if (entry->tried < *stored)
+        *stored = entry->tried;
+}
+
 /* Takes over the job; it stays out of the list when there is nothing to write. */
 static void add_job(struct checkpoint_worker *worker, struct checkpoint_job job)
 {
@@ -206,11 +216,14 @@ static void add_job(struct checkpoint_worker *worker, struct checkpoint_job job)
         job.intervals_hash = vpa_hash_bytes(job.intervals, strlen(job.intervals));
     if (job.entry->written && checkpoint_is_due(worker, job.entry))
         put_off(worker, job.entry);
-    if (!is_unchanged(worker, &job) && has_its_turn(worker, job.entry) &&
-        may_be_taken(worker, job.entry))
-        job.name = checkpoint_names_assign(&c->names, job.entry);
+    if (!is_unchanged(worker, &job)) {
+        if (!has_its_turn(worker, job.entry))
+            note_waiting(worker, job.entry);
+        else if (may_be_taken(worker, job.entry))
+            job.name = checkpoint_names_assign(&c->names, job.entry);
+    }
     if (!job.name || !has_usable_name(job.entry, vpa_autoscaler_ns(worker->vpa), job.name)) {
-        *vpa_autoscaler_checkpoint_turn(worker->vpa) = worker->began; /* others go first */
+        vpa_autoscaler_checkpoint_turns(worker->vpa)->last = worker->began; /* others go first */
         job_release(&job);
         return;
     }

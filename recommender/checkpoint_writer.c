@@ -69,7 +69,7 @@ static void on_written(struct checkpoint_worker *worker)
         checkpoint_next_time(worker->writer, job->entry, config->checkpoint_interval, worker->now);
     job->entry->target = worker->target_hash;
     job->entry->annotated |= job->intervals || worker->target_hash;
-    *vpa_autoscaler_checkpoint_turn(worker->vpa) = worker->began;
+    vpa_autoscaler_checkpoint_turns(worker->vpa)->last = worker->began;
     worker->stage = STAGE_IDLE;
 }
 
@@ -79,7 +79,7 @@ static void on_written(struct checkpoint_worker *worker)
 static void note(struct failures *failures, const struct checkpoint_worker *worker)
 {
     if (worker->err.code == VPA_DENIED)
-        *vpa_autoscaler_checkpoint_turn(worker->vpa) = worker->began;
+        vpa_autoscaler_checkpoint_turns(worker->vpa)->last = worker->began;
     failures_add(failures, vpa_autoscaler_ns(worker->vpa), checkpoint_job_of(worker)->name,
                  &worker->err);
 }
@@ -222,6 +222,7 @@ static bool take_vpa(struct checkpoint_worker *worker)
     worker->began = vpa_loop_monotonic(loop);
     worker->took_one = true;
     set_target(worker);
+    vpa_autoscaler_checkpoint_turns(worker->vpa)->stored = w->c->rounds;
     vpa_cluster_checkpoints(w->c->options.cluster, worker->vpa, worker->now,
                             checkpoint_jobs_on_container, worker);
     vpa_autoscaler_visit_knowledge(worker->vpa, checkpoint_jobs_on_known, worker);
@@ -306,7 +307,7 @@ static void run_workers(struct checkpoint_writer *w)
 
 struct candidate {
     struct vpa_autoscaler *vpa;
-    int64_t written;
+    int64_t since; /* the longer ago, the earlier */
     size_t order;
 };
 
@@ -315,8 +316,8 @@ static int candidate_cmp(const void *a, const void *b)
     const struct candidate *x = a;
     const struct candidate *y = b;
 
-    if (x->written != y->written)
-        return x->written < y->written ? -1 : 1;
+    if (x->since != y->since)
+        return x->since < y->since ? -1 : 1;
     return x->order < y->order ? -1 : 1;
 }
 
@@ -334,7 +335,8 @@ static void fill_queue(struct checkpoint_writer *w)
             vpa_condition_true(object->conditions, object->condition_count,
                                VPA_CONDITION_FETCHING_HISTORY))
             continue;
-        candidates[n++] = (struct candidate){vpas[i], *vpa_autoscaler_checkpoint_turn(vpas[i]), i};
+        const struct vpa_checkpoint_turns *turns = vpa_autoscaler_checkpoint_turns(vpas[i]);
+        candidates[n++] = (struct candidate){vpas[i], w->flushes ? turns->stored : turns->last, i};
     }
     qsort(candidates, n, sizeof *candidates, candidate_cmp);
     w->queue = vpa_xcalloc(n + 1, sizeof *w->queue);

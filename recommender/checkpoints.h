@@ -53,12 +53,13 @@ void checkpoints_expect_all(struct checkpoints *c);
  * reaches that far is read again: what the standby has counted itself is left out this time. */
 void checkpoints_load_again(struct checkpoints *c);
 
-/* Writes what changed, the VPAs written longest ago first, until the deadline; at most
+/* Writes what changed, the VPAs that had their turn longest ago first, until the deadline; at most
  * --update-worker-count calls are under way, and each worker finishes at least one VPA, or a
  * hundred containers of it. by_turns: a standby knows as much, so each checkpoint waits for its
  * turn, once per --checkpoint-interval. */
 void checkpoints_write(struct checkpoints *c, vpa_time deadline, bool by_turns);
-/* The same, of all; what is under way at the deadline is left there. */
+/* The same, of all, what was written longest ago first; what is under way at the deadline is left
+ * there. */
 void checkpoints_flush(struct checkpoints *c, vpa_time deadline);
 
 /* Deletes the checkpoints of VPAs that are gone, once per --checkpoints-gc-interval. only_look:

@@ -116,7 +116,7 @@ struct vpa_autoscaler {
     uint32_t initial_count;
     uint32_t place; /* in cluster->sorted, while that is valid */
     void *note;     /* vpa_autoscaler_note, owned */
-    int64_t checkpoint_turn;
+    struct vpa_checkpoint_turns checkpoint_turns;
     vpa_time missing_since; /* unset: has a recommendation */
     uint64_t target;        /* hash of vpa_object_target */
     bool has_selector;

@@ -309,7 +309,7 @@ static struct vpa_autoscaler *make_autoscaler(struct vpa_cluster *c,
     v->name = vpa_intern(c->names, object->meta.name);
     v->object = object;
     v->target = target_hash(v);
-    v->checkpoint_turn = -1;
+    v->checkpoint_turns.last = -1;
     v->missing_since = VPA_TIME_UNSET;
     vpa_table_put(&c->vpas, v->key, v);
     c->sorted_valid = false;
@@ -480,9 +480,9 @@ void vpa_autoscaler_set_awaits_history(struct vpa_autoscaler *v, bool awaits)
     v->awaits_history = awaits;
 }
 
-int64_t *vpa_autoscaler_checkpoint_turn(struct vpa_autoscaler *v)
+struct vpa_checkpoint_turns *vpa_autoscaler_checkpoint_turns(struct vpa_autoscaler *v)
 {
-    return &v->checkpoint_turn;
+    return &v->checkpoint_turns;
 }
 
 /* ---- order of groups ---- */

@@ -86,9 +86,10 @@ START_TEST(put_find_remove)
     ck_assert_str_eq(vpa_autoscaler_unsupported(v), "no good");
     ck_assert_uint_eq(vpa_autoscaler_selector(v)->count, 1);
     ck_assert(vpa_autoscaler_resolved(v));
-    ck_assert_int_lt(*vpa_autoscaler_checkpoint_turn(v), 0);
-    *vpa_autoscaler_checkpoint_turn(v) = 3;
-    ck_assert_int_eq(*vpa_autoscaler_checkpoint_turn(v), 3);
+    ck_assert_int_lt(vpa_autoscaler_checkpoint_turns(v)->last, 0);
+    ck_assert_uint_eq(vpa_autoscaler_checkpoint_turns(v)->stored, 0);
+    vpa_autoscaler_checkpoint_turns(v)->last = 3;
+    ck_assert_int_eq(vpa_autoscaler_checkpoint_turns(v)->last, 3);
     ck_assert_ptr_eq(vpa_cluster_put_vpa(c, object, NULL, NULL, now), v);
     ck_assert_ptr_null(vpa_autoscaler_unsupported(v));
     ck_assert(!vpa_autoscaler_resolved(v));

@@ -3,6 +3,8 @@
  * the leader ends.
  */
 #include "captured_log.h"
+#include <ctype.h>
+
 #include "standby_fixture.h"
 
 #include "vpa/json/json_writer.h"
@@ -671,6 +673,51 @@ START_TEST(what_waits_is_written_before_the_end)
 }
 END_TEST
 
+#define STORED_VPAS 6
+
+/* The VPA of a write to its checkpoint: 1 and on; 0: it is another write. */
+static int vpa_of(const struct sim_asked *write)
+{
+    const char *name = strstr(write->path, "checkpoints/web-");
+
+    return name && isdigit((unsigned char)name[strlen("checkpoints/web-")])
+               ? atoi(name + strlen("checkpoints/web-"))
+               : 0;
+}
+
+/* Each pass looks at all of them. */
+START_TEST(what_was_written_longest_ago_is_written_first_at_the_end)
+{
+    int pass_of[STORED_VPAS + 1] = {0}, last = 0;
+    size_t count;
+    const struct sim_asked *writes;
+
+    for (int i = 1; i <= STORED_VPAS; i++)
+        change(vpa_arena_printf(&arena, VPA("web-%d", "2026-01-15T10:00:00Z"), i));
+    start_leader(NULL);
+    config.update_workers = 1;
+    for (int i = 1; i < 30; i++) {
+        renew_as_another();
+        both_pass(i);
+        writes = fake_cluster_writes(server, &count);
+        for (size_t k = 0; k < count; k++)
+            pass_of[vpa_of(&writes[k])] = i;
+    }
+    fake_cluster_begin_record(server);
+    vpa_loop_stop(loop);
+    recommender_flush(recommender, VPA_SECOND);
+    writes = fake_cluster_writes(server, &count);
+    ck_assert_uint_ge(count, STORED_VPAS / 2);
+    for (size_t k = 0; k < count; k++) {
+        if (vpa_of(&writes[k]) == 0)
+            continue;
+        ck_assert_int_ge(pass_of[vpa_of(&writes[k])], last);
+        last = pass_of[vpa_of(&writes[k])];
+    }
+    ck_assert_int_gt(last, 0);
+}
+END_TEST
+
 START_TEST(a_second_standby_waits_for_whole_checkpoints)
 {
     start_leader(NULL);
@@ -791,6 +838,7 @@ int main(void)
     tcase_add_test(tcase, with_a_standby_in_step_a_checkpoint_waits_for_its_turn);
     tcase_add_test(tcase, a_clock_that_is_set_back_delays_no_checkpoint);
     tcase_add_test(tcase, what_waits_is_written_before_the_end);
+    tcase_add_test(tcase, what_was_written_longest_ago_is_written_first_at_the_end);
     tcase_add_test(tcase, a_second_standby_waits_for_whole_checkpoints);
     tcase_add_test(tcase, without_the_right_to_the_lease_there_is_no_standby);
     tcase_add_loop_test(tcase, passes_come_at_multiples_of_the_interval, 0, 2);

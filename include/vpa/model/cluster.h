@@ -125,9 +125,12 @@ vpa_duration vpa_autoscaler_memory_interval(const struct vpa_autoscaler *v, cons
  * recommended for nor stored: both would be made of too little. */
 bool vpa_autoscaler_awaits_history(const struct vpa_autoscaler *v);
 void vpa_autoscaler_set_awaits_history(struct vpa_autoscaler *v, bool awaits);
-/* When its turn to have checkpoints written last was, by the monotonic clock, which nobody sets;
- * the writer keeps it. Below 0: never. */
-int64_t *vpa_autoscaler_checkpoint_turn(struct vpa_autoscaler *v);
+/* About its checkpoints, by the monotonic clock, which nobody sets; the writer keeps it. */
+struct vpa_checkpoint_turns {
+    int64_t last;    /* when it had its turn last; below 0: never */
+    uint32_t stored; /* the round of writing from which on everything is stored; 0: none */
+};
+struct vpa_checkpoint_turns *vpa_autoscaler_checkpoint_turns(struct vpa_autoscaler *v);
 
 /* Calls visit for every set of at least `least` (1 or more) VPAs (targets resolved) that match the
  * same pods, by name, with the labels of these pods; a pair may come several times, in no fixed
