@@ -102,7 +102,8 @@ static void patch_annotation(struct vpa_json_patch *patch, const struct annotati
     vpa_json_patch_end_op(patch);
 }
 
-/* A member can be added only to annotations that are there. */
+/* A member can be added only to annotations that are there, and all of them only where there are
+ * none: those of others stay. To the API server what is absent is null. */
 static void patch_annotations(struct vpa_json_patch *patch, const struct checkpoint_worker *worker,
                               const struct checkpoint_job *job)
 {
@@ -110,6 +111,8 @@ static void patch_annotations(struct vpa_json_patch *patch, const struct checkpo
     size_t count = list_annotations(worker, job, !job->entry->annotated, items);
 
     if (count > 0 && !job->entry->annotated) {
+        vpa_json_put_null(vpa_json_patch_op(patch, VPA_PATCH_TEST, "/metadata/annotations"));
+        vpa_json_patch_end_op(patch);
         put_annotations(vpa_json_patch_op(patch, VPA_PATCH_ADD, "/metadata/annotations"), items,
                         count);
         vpa_json_patch_end_op(patch);

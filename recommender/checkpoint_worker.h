@@ -37,8 +37,8 @@ struct checkpoint_job { /* one container */
     uint64_t content;
     char *intervals; /* text of the annotation; NULL: none */
     uint64_t intervals_hash;
-    bool is_state;            /* of another algorithm: the annotation is that state */
-    bool without_annotations; /* tried again as if the object had none */
+    bool is_state;    /* of another algorithm: the annotation is that state */
+    bool turned_over; /* tried again as if the object had annotations, or had none */
 };
 
 struct checkpoint_worker {

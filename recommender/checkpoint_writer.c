@@ -90,16 +90,16 @@ static void on_patch_failed(struct checkpoint_worker *worker)
         checkpoint_send_create(worker);
         return;
     }
-    /* Perhaps somebody took the annotations away. If not, they are not to be replaced. */
+    /* Perhaps somebody took the annotations away, or gave it the first ones. */
     struct checkpoint_job *job = &worker->jobs[worker->next_job];
-    if (worker->err.code == VPA_INVALID && job->entry->annotated &&
-        checkpoint_patches_annotations(worker, job)) {
-        job->entry->annotated = false;
-        job->without_annotations = true;
+    bool is_refused = worker->err.code == VPA_INVALID || worker->err.code == VPA_CONFLICT;
+    bool again = is_refused && !job->turned_over && checkpoint_patches_annotations(worker, job);
+    job->entry->annotated ^= again || job->turned_over;
+    job->turned_over = true;
+    if (again) {
         checkpoint_send_patch(worker);
         return;
     }
-    job->entry->annotated |= job->without_annotations;
     note(&worker->writer->unsaved, worker);
     worker->stage = STAGE_IDLE;
 }

@@ -195,6 +195,37 @@ START_TEST(a_patch_that_is_refused_is_tried_once_more)
 END_TEST
 
 /* Upstream has closed an interval in between: its peak is in the history by now. */
+static bool refuse_first_patch(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    return hook_calls == 0 && refuse_patches(q, r);
+}
+
+/* What is tried again as if they were gone replaces none that are there. */
+START_TEST(a_patch_that_is_refused_once_takes_no_annotations)
+{
+    put_checkpoint(other_annotations[2], EMPTY);
+    use_a_peak(NULL);
+    hook = refuse_first_patch;
+    pass(USAGE("1", "5Gi"));
+    ck_assert_uint_eq(hook_calls, 1);
+    ck_assert_str_eq(annotation("team"), "a");
+    pass(USAGE("1", "1Gi"));
+    ck_assert(wrote_intervals());
+    ck_assert_str_eq(annotation("team"), "a");
+}
+END_TEST
+
+START_TEST(annotations_that_came_since_the_list_stay)
+{
+    put_checkpoint("", EMPTY);
+    start(NULL);
+    put_checkpoint(other_annotations[2], EMPTY);
+    pass(USAGE("1", "5Gi"));
+    ck_assert_ptr_nonnull(annotation(VPA_OPEN_INTERVALS_ANNOTATION));
+    ck_assert_str_eq(annotation("team"), "a");
+}
+END_TEST
+
 START_TEST(intervals_of_another_history_are_ignored)
 {
     use_a_peak(NULL);
@@ -655,6 +686,8 @@ int main(void)
     tcase_add_test(tcase, annotations_that_were_taken_away_come_back);
     tcase_add_test(tcase, a_target_that_was_taken_away_comes_back_when_due);
     tcase_add_test(tcase, a_patch_that_is_refused_is_tried_once_more);
+    tcase_add_test(tcase, a_patch_that_is_refused_once_takes_no_annotations);
+    tcase_add_test(tcase, annotations_that_came_since_the_list_stay);
     tcase_add_loop_test(tcase, intervals_of_another_history_are_ignored, 0, 2);
     tcase_add_loop_test(tcase, history_goes_when_the_vpa_names_another_target, 0, 2);
     tcase_add_test(tcase, each_checkpoint_names_its_own_target);
