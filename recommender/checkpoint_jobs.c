@@ -107,14 +107,14 @@ static bool has_usable_name(struct checkpoint_entry *entry, const char *ns, cons
     return false;
 }
 
-/* The text of the annotation, heap; NULL when there is nothing to list, and no list to empty. */
+/* The text of the annotation, heap; NULL: it is not wanted. An empty list tells which history it
+ * stands beside, too. */
 static char *encode_intervals(const struct checkpoint_worker *worker,
                               struct checkpoint_entry *entry, const struct vpa_open_intervals *open)
 {
     struct vpa_buf text;
 
-    if (!worker->writer->c->options.config->checkpoint_open_intervals ||
-        (open->count == 0 && entry->intervals == 0))
+    if (!worker->writer->c->options.config->checkpoint_open_intervals)
         return NULL;
     vpa_buf_init(&text, 2 * VPA_OPEN_INTERVALS_TEXT_MAX);
     size_t written = vpa_open_intervals_encode(&text, open);

@@ -416,6 +416,25 @@ START_TEST(a_target_changed_while_nobody_looked_is_noticed)
 }
 END_TEST
 
+/* The second process has no open interval to tell of: the pod is gone, and its peak is history. */
+START_TEST(a_target_changed_after_the_pods_went_is_noticed)
+{
+    use_a_peak(NULL);
+    stop();
+    change(DELETE("v1", "Pod", "web-1"));
+    start(NULL);
+    pass("{\"usage\":[]}");
+    ck_assert_uint_eq(count_writes("PATCH", "/web-app"), 1);
+    stop();
+    change(DEPLOYMENT("db"));
+    change(VPA_OF("db", ""));
+    start(NULL);
+    pass("{\"usage\":[]}");
+    ck_assert_ptr_null(vpa_json_first(
+        vpa_json_at(stored("VerticalPodAutoscaler", "web"), "status.recommendation")));
+}
+END_TEST
+
 /* What the VPA is before it becomes ours, half an hour after the start. */
 static const char *const before_ours[] = {
     VPA_OF("web", NOT_DECODABLE),
@@ -695,6 +714,7 @@ int main(void)
     tcase_add_loop_test(tcase, a_checkpoint_tells_whose_history_it_is, 0,
                         VPA_COUNT(owners_of_history));
     tcase_add_test(tcase, a_target_changed_while_nobody_looked_is_noticed);
+    tcase_add_test(tcase, a_target_changed_after_the_pods_went_is_noticed);
     tcase_add_loop_test(tcase, history_is_loaded_when_a_vpa_becomes_ours, 0,
                         VPA_COUNT(before_ours));
     tcase_add_test(tcase, what_two_recommenders_saw_counts_once);
