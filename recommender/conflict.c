@@ -2,10 +2,12 @@
  * The losers of the pods that several VPAs match.
  *
  * A label set may be matched by thousands of VPAs, and thousands of label sets by the same VPAs, so
- * no pair is ever compared. Of the VPAs that match a set, only the strongest count as winners: the
- * strongest of all for a VPA that selects pods itself; for one with a target the strongest with the
- * same target, or of those that select pods themselves. Each set is gone over twice, once for these
- * and once for the losers.
+ * no pair is ever compared: VPAs of other recommenders are filed under a "key = value" that their
+ * selectors demand, as the model does with its own, and a label set asks those under its own pairs.
+ *
+ * Of the VPAs that match a set, only the strongest count as winners: the strongest of all for a VPA
+ * that selects pods itself; for one with a target the strongest with the same target, or of those
+ * that select pods themselves. Each set is gone over twice, once for these and once for the losers.
  */
 #include "conflict.h"
 
@@ -25,11 +27,12 @@ struct target {
 
 struct search {
     struct conflicts *conflicts;
-    const struct vpa_candidate *foreign; /* ordered by namespace */
+    const struct vpa_candidate *foreign;
     size_t foreign_count;
-    struct vpa_table targets;  /* namespace, kind, name -> struct target */
-    struct target **target_of; /* by place; NULL: selects pods itself */
-    size_t set;                /* counts label sets */
+    struct vpa_table selecting, targeting; /* foreign ones: namespace and pair -> struct bucket */
+    struct vpa_table targets;              /* namespace, kind, name -> struct target */
+    struct target **target_of;             /* by place; NULL: selects pods itself */
+    size_t set;                            /* counts label sets */
 };
 
 static bool selects_itself(const struct vpa_object *vpa)
@@ -87,53 +90,145 @@ static void compare_own(struct search *s, struct vpa_autoscaler *const *vpas, si
 
 /* ---- VPAs of other recommenders ---- */
 
-static size_t first_of_namespace(const struct search *s, const char *ns)
+/* Those of one namespace whose selectors demand the same pair, or none, strongest first. */
+struct bucket {
+    size_t count;
+    struct filed *first, *last;
+    char key[];
+};
+struct filed {
+    const struct vpa_candidate *candidate;
+    struct filed *next;
+};
+
+/* Longer pairs are cut: the bucket then holds selectors of others, too. */
+#define BUCKET_KEY_MAX 1024
+/* Selectors of one bucket that are tried on a label set which has the pair but does not match them.
+ * So many weaker ones are needed only to keep the recommender busy. */
+#define TRIES_MAX 100
+
+/* value NULL: of those without a pair. */
+static void bucket_key(struct vpa_buf *out, const char *ns, const char *key, const char *value)
 {
-    size_t low = 0, high = s->foreign_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (strcmp(s->foreign[middle].vpa->meta.ns, ns) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    vpa_buf_clear(out);
+    vpa_buf_puts(out, ns);
+    if (value)
+        vpa_buf_printf(out, "/%s=%s", key, value);
 }
 
-static bool takes(const struct vpa_candidate *f, const struct vpa_labels *labels)
+/* The pair that the fewest others demand. */
+static void choose_bucket(const struct vpa_table *buckets, const struct vpa_candidate *f,
+                          struct vpa_buf *best)
 {
-    return f->selector && vpa_selector_matches(f->selector, labels);
+    vpa_auto_buf key = VPA_BUF(BUCKET_KEY_MAX);
+    size_t best_size = SIZE_MAX;
+
+    bucket_key(best, f->vpa->meta.ns, NULL, NULL);
+    for (size_t i = 0; i < f->selector->count; i++) {
+        const struct vpa_requirement *r = &f->selector->items[i];
+        const char *value = vpa_requirement_value(r);
+
+        if (!value)
+            continue;
+        bucket_key(&key, f->vpa->meta.ns, r->key, value);
+        const struct bucket *bucket = vpa_table_find(buckets, vpa_buf_text(&key));
+        size_t size = bucket ? bucket->count : 0;
+        if (size >= best_size)
+            continue;
+        best_size = size;
+        bucket_key(best, f->vpa->meta.ns, r->key, value);
+    }
 }
 
-/* The strongest foreign VPAs that match the labels: *selecting of those that select pods
- * themselves; *any of all, asked for where an own one does. */
-static void find_foreign(const struct search *s, const char *ns, const struct vpa_labels *labels,
-                         const struct vpa_object **selecting, const struct vpa_object **any)
+static void file_foreign(struct search *s, const struct vpa_candidate *f)
 {
-    for (size_t i = first_of_namespace(s, ns); i < s->foreign_count; i++) {
-        const struct vpa_candidate *f = &s->foreign[i];
-        bool selects = selects_itself(f->vpa);
+    vpa_auto_buf key = VPA_BUF(BUCKET_KEY_MAX);
+    struct vpa_table *buckets = selects_itself(f->vpa) ? &s->selecting : &s->targeting;
 
-        if (strcmp(f->vpa->meta.ns, ns) != 0)
-            return;
-        if (any && stronger_of(*any, f->vpa) != *any && takes(f, labels))
-            *any = f->vpa;
-        if (selects && stronger_of(*selecting, f->vpa) != *selecting && takes(f, labels))
-            *selecting = f->vpa;
+    choose_bucket(buckets, f, &key);
+    struct bucket *bucket = VPA_TABLE_MAKE(buckets, vpa_buf_text(&key), struct bucket, key);
+    struct filed *filed = vpa_arena_zalloc(&s->conflicts->arena, sizeof(*filed));
+    filed->candidate = f;
+    if (bucket->last)
+        bucket->last->next = filed;
+    else
+        bucket->first = filed;
+    bucket->last = filed;
+    bucket->count++;
+}
+
+static int strength_cmp(const void *a, const void *b)
+{
+    const struct vpa_candidate *x = *(const struct vpa_candidate *const *)a;
+    const struct vpa_candidate *y = *(const struct vpa_candidate *const *)b;
+
+    if (vpa_match_stronger(x->vpa, y->vpa))
+        return -1;
+    return vpa_match_stronger(y->vpa, x->vpa) ? 1 : 0;
+}
+
+static void index_foreign(struct search *s)
+{
+    vpa_auto_free const struct vpa_candidate **ordered =
+        vpa_xcalloc(s->foreign_count + 1, sizeof(*ordered));
+
+    for (size_t i = 0; i < s->foreign_count; i++)
+        ordered[i] = &s->foreign[i];
+    qsort(ordered, s->foreign_count, sizeof(*ordered), strength_cmp);
+    for (size_t i = 0; i < s->foreign_count; i++)
+        if (ordered[i]->selector)
+            file_foreign(s, ordered[i]);
+}
+
+static void release_buckets(struct vpa_table *buckets)
+{
+    void *bucket;
+
+    for (size_t i = 0; vpa_table_next(buckets, &i, NULL, &bucket);)
+        free(bucket);
+    vpa_table_release(buckets);
+}
+
+/* The strongest one that matches the labels. */
+static const struct vpa_object *first_in(struct search *s, const struct bucket *bucket,
+                                         const struct vpa_labels *labels)
+{
+    const struct filed *filed = bucket ? bucket->first : NULL;
+
+    for (size_t tries = 0; filed && tries < TRIES_MAX; filed = filed->next, tries++) {
+        s->conflicts->comparisons++;
+        if (vpa_selector_matches(filed->candidate->selector, labels))
+            return filed->candidate->vpa;
     }
+    return NULL;
+}
+
+static const struct vpa_object *find_foreign(struct search *s, const struct vpa_table *buckets,
+                                             const char *ns, const struct vpa_labels *labels)
+{
+    vpa_auto_buf key = VPA_BUF(BUCKET_KEY_MAX);
+
+    bucket_key(&key, ns, NULL, NULL);
+    const struct vpa_object *best =
+        first_in(s, vpa_table_find(buckets, vpa_buf_text(&key)), labels);
+    for (size_t i = 0; i < labels->count; i++) {
+        bucket_key(&key, ns, labels->items[i].key, labels->items[i].value);
+        best = stronger_of(best, first_in(s, vpa_table_find(buckets, vpa_buf_text(&key)), labels));
+    }
+    return best;
 }
 
 static void compare_foreign(struct search *s, const struct vpa_labels *labels,
                             struct vpa_autoscaler *const *vpas, size_t count)
 {
-    const struct vpa_object *selecting = NULL, *any = NULL;
+    const char *ns = vpa_autoscaler_ns(vpas[0]);
+    const struct vpa_object *selecting = find_foreign(s, &s->selecting, ns, labels), *any = NULL;
     bool own_selects = false;
 
     for (size_t i = 0; i < count && !own_selects; i++)
         own_selects = target_of(s, vpas[i]) == NULL;
-    find_foreign(s, vpa_autoscaler_ns(vpas[0]), labels, &selecting, own_selects ? &any : NULL);
+    if (own_selects)
+        any = stronger_of(selecting, find_foreign(s, &s->targeting, ns, labels));
     for (size_t i = 0; i < count; i++)
         contest(s->conflicts, vpas[i], target_of(s, vpas[i]) ? selecting : any);
 }
@@ -208,10 +303,13 @@ void conflicts_find(struct conflicts *conflicts, struct vpa_cluster *cluster,
     conflicts->winners =
         vpa_arena_zalloc(&conflicts->arena, (count + 1) * sizeof(*conflicts->winners));
     index_targets(&s, vpas, count);
+    index_foreign(&s);
     vpa_cluster_visit_overlaps(cluster, foreign_count > 0 ? 1 : 2, on_set, &s);
     for (size_t i = 0; i < count; i++)
         compare_target(&s, vpas[i]);
     vpa_table_release(&s.targets);
+    release_buckets(&s.selecting);
+    release_buckets(&s.targeting);
 }
 
 void conflicts_release(struct conflicts *conflicts)

@@ -17,12 +17,14 @@
 struct conflicts {
     const struct vpa_object **winners; /* by the place of the loser; NULL: none */
     size_t count;
+    size_t comparisons; /* of a foreign selector with a label set */
     struct vpa_arena arena;
 };
-/* Of the model as it is now, and of the VPAs of other recommenders, ordered by namespace; a
- * selector that is not known is NULL. The objects are borrowed until the release, and until then no
- * VPA may come to the model or leave it. Takes time in proportion to VPAs and, for each label set,
- * the VPAs that match it; with foreign VPAs also to these for each label set of their namespace. */
+/* Of the model as it is now, and of the VPAs of other recommenders; a selector that is
+ * not known is NULL. The objects are borrowed until the release, and until then no VPA may come to
+ * the model or leave it. Takes time in proportion to VPAs and, for each label set, the VPAs of the
+ * model that match it and its labels: of foreign VPAs whose selectors demand the same pair, or
+ * none, the hundred strongest are compared with it. */
 void conflicts_find(struct conflicts *conflicts, struct vpa_cluster *cluster,
                     const struct vpa_candidate *foreign, size_t foreign_count);
 void conflicts_release(struct conflicts *conflicts);

@@ -406,3 +406,11 @@ void vpa_selector_format(const struct vpa_selector *selector, struct vpa_buf *ou
         format_requirement(&selector->items[i], out);
     }
 }
+
+const char *vpa_requirement_value(const struct vpa_requirement *r)
+{
+    bool demands = r->op == VPA_SELECT_EQUALS || r->op == VPA_SELECT_DOUBLE_EQUALS ||
+                   (r->op == VPA_SELECT_IN && r->value_count == 1);
+
+    return demands ? r->values[0] : NULL;
+}

@@ -37,12 +37,6 @@ static void index_key(struct vpa_buf *out, const char *ns, const char *key, cons
  * the bucket then also holds VPAs with other values, and each one is matched in full. */
 #define INDEX_KEY_MAX 1024
 
-static bool demands_one_value(const struct vpa_requirement *r)
-{
-    return r->op == VPA_SELECT_EQUALS || r->op == VPA_SELECT_DOUBLE_EQUALS ||
-           (r->op == VPA_SELECT_IN && r->value_count == 1);
-}
-
 static size_t bucket_size(const struct vpa_cluster *c, const char *key)
 {
     const struct vpa_selector_bucket *bucket = vpa_table_find(&c->selectors, key);
@@ -59,9 +53,10 @@ static char *choose_key(const struct vpa_cluster *c, const struct vpa_autoscaler
 
     for (size_t i = 0; i < v->selector.count; i++) {
         const struct vpa_requirement *r = &v->selector.items[i];
-        if (!demands_one_value(r))
+        const char *value = vpa_requirement_value(r);
+        if (!value)
             continue;
-        index_key(&key, v->ns, r->key, r->values[0]);
+        index_key(&key, v->ns, r->key, value);
         size_t size = bucket_size(c, vpa_buf_text(&key));
         if (!best || size < best_size) {
             free(best);

@@ -210,6 +210,49 @@ START_TEST(foreign_ones_win_in_their_namespace)
 }
 END_TEST
 
+#define MANY 300
+
+/* What a tenant can make: jobs by the hundred, each with labels of its own, and as many VPAs for
+ * somebody else. Those without a common pair are compared with none; of the others so many that
+ * the whole stays in proportion. */
+static const struct {
+    const char *selector;
+    size_t comparisons; /* at most, for each label set */
+} selectors[] = {{"job-name=none", 0},
+                 {"app=web,job-name=none", 100},
+                 {"app=web,!job-name", 100},
+                 {"!job-name", 100},
+                 {"app=web", 1}};
+
+START_TEST(many_foreign_ones_cost_little_for_a_label_set)
+{
+    static struct vpa_candidate candidates[MANY];
+    const struct vpa_selector *all = selector_of(&arena, "app=web");
+    struct conflicts conflicts;
+
+    struct vpa_autoscaler *mine =
+        vpa_cluster_put_vpa(c, in_namespace(0, "mine", 9), all, NULL, now);
+    for (int i = 0; i < MANY; i++) {
+        vpa_cluster_put_pod(
+            c,
+            pod_of(&arena, vpa_arena_printf(&arena,
+                                            "{\"metadata\":{\"namespace\":\"n0\",\"name\":\"p%d\","
+                                            "\"labels\":{\"app\":\"web\",\"job-name\":\"j%d\"}},"
+                                            "\"spec\":{\"containers\":[{\"name\":\"app\"}]}}",
+                                            i, i)),
+            NULL, now);
+        candidates[i] =
+            (struct vpa_candidate){in_namespace(0, vpa_arena_printf(&arena, "w%d", i), 1),
+                                   selector_of(&arena, selectors[_i].selector)};
+    }
+    conflicts_find(&conflicts, c, candidates, MANY);
+    ck_assert_uint_le(conflicts.comparisons, MANY * selectors[_i].comparisons);
+    ck_assert_int_eq(conflicts_message(&conflicts, mine, &arena) != NULL,
+                     strcmp(selectors[_i].selector, "app=web") == 0);
+    conflicts_release(&conflicts);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recommender_conflict");
@@ -220,6 +263,8 @@ int main(void)
     tcase = tcase_create("namespaces");
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, foreign_ones_win_in_their_namespace);
+    tcase_add_loop_test(tcase, many_foreign_ones_cost_little_for_a_label_set, 0,
+                        VPA_COUNT(selectors));
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

@@ -52,6 +52,8 @@ struct vpa_requirement {
     const char *const *values; /* sorted */
     size_t value_count;
 };
+/* The value that the label must have; NULL: it may have others, or be absent. */
+const char *vpa_requirement_value(const struct vpa_requirement *r);
 /* Requirements sorted by key; immutable; lives in an arena. */
 struct vpa_selector {
     const struct vpa_requirement *items;
