@@ -4,18 +4,13 @@
 
 #include "vpa/json/json_peek.h"
 
-static const char *text_at(const struct vpa_json *item, const char *path)
-{
-    return vpa_or_empty(vpa_json_string(vpa_json_at(item, path)));
-}
-
 static struct checkpoint_identity identity_of(const struct vpa_json *item)
 {
     return (struct checkpoint_identity){
-        .ns = text_at(item, "metadata.namespace"),
-        .name = text_at(item, "metadata.name"),
-        .vpa = text_at(item, "spec.vpaObjectName"),
-        .container = text_at(item, "spec.containerName"),
+        .ns = vpa_json_text(item, "metadata.namespace"),
+        .name = vpa_json_text(item, "metadata.name"),
+        .vpa = vpa_json_text(item, "spec.vpaObjectName"),
+        .container = vpa_json_text(item, "spec.containerName"),
         .annotations = vpa_json_at(item, "metadata.annotations"),
     };
 }

@@ -55,13 +55,7 @@ static void entry_free(struct checkpoint_entry *entry)
 
 void checkpoint_names_release(struct checkpoint_names *names)
 {
-    size_t i = 0;
-    const char *key;
-    void *value;
-
-    while (vpa_table_next(&names->entries, &i, &key, &value))
-        entry_free(value);
-    vpa_table_release(&names->entries);
+    VPA_TABLE_RELEASE(&names->entries, entry_free);
     free(names->objects);
 }
 

@@ -180,15 +180,6 @@ static void index_foreign(struct search *s)
             file_foreign(s, ordered[i]);
 }
 
-static void release_buckets(struct vpa_table *buckets)
-{
-    void *bucket;
-
-    for (size_t i = 0; vpa_table_next(buckets, &i, NULL, &bucket);)
-        free(bucket);
-    vpa_table_release(buckets);
-}
-
 /* The strongest one that matches the labels. */
 static const struct vpa_object *first_in(struct search *s, const struct bucket *bucket,
                                          const struct vpa_labels *labels)
@@ -308,8 +299,8 @@ void conflicts_find(struct conflicts *conflicts, struct vpa_cluster *cluster,
     for (size_t i = 0; i < count; i++)
         compare_target(&s, vpas[i]);
     vpa_table_release(&s.targets);
-    release_buckets(&s.selecting);
-    release_buckets(&s.targeting);
+    VPA_TABLE_RELEASE(&s.selecting, free);
+    VPA_TABLE_RELEASE(&s.targeting, free);
 }
 
 void conflicts_release(struct conflicts *conflicts)

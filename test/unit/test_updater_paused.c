@@ -93,7 +93,8 @@ END_TEST
 
 static char *message_of(const char *seen)
 {
-    const struct vpa_breaker b = {.seen = seen, .retry_at = NOW};
+    vpa_auto_free char *own = seen ? vpa_xstrdup(seen) : NULL;
+    const struct vpa_breaker b = {.seen = own, .retry_at = NOW};
 
     return updater_paused_message(&b);
 }
