@@ -134,11 +134,10 @@ START_TEST(the_ledger_is_that_of_the_updater_wherever_it_runs)
 
     forecast = cli_forecast_new(&cli, "shop", &err);
     ck_assert_msg(forecast != NULL, "%s", err.text);
-    cli_decisions_about(
-        &cli,
-        &(struct cli_decisions_query){
-            .ns = "shop", .vpa = "", .updater = forecast->at, .lease = ""},
-        &found);
+    cli_decisions_about(&cli,
+                        &(struct cli_decisions_query){
+                            .ns = "shop", .vpa = "", .updater = forecast->at, .lease = ""},
+                        &found);
     ck_assert_str_eq(found.missing, "there is no vpa/x-updater");
     cli_forecast_free(forecast);
 }
