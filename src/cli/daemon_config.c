@@ -156,17 +156,19 @@ static void note_unknown(struct cli *cli, const struct daemon *daemon, bool give
                  daemon->name, err->text);
 }
 
+/* at: where it runs; NULL: that is not wanted, and given flags need no Deployment. */
 static void read_flags(struct cli *cli, const struct daemon *daemon, const struct vpa_flags *flags,
                        struct cli_installed *at)
 {
     struct words words;
-    struct search search = {cli, daemon, &words, at, false};
+    struct cli_installed place;
+    struct search search = {cli, daemon, &words, at ? at : &place, false};
     const char *rest = daemon->option ? cli_option(cli, daemon->option) : NULL;
     struct vpa_slice piece;
     struct vpa_error err;
 
     begin(cli, daemon, &words);
-    if (!find_deployment(&search, &err))
+    if ((at || !rest) && !find_deployment(&search, &err))
         note_unknown(cli, daemon, rest != NULL, &err);
     if (rest)
         begin(cli, daemon, &words);
@@ -226,9 +228,8 @@ void cli_updater_config(struct cli *cli, struct updater_config *out, struct cli_
 void cli_recommender_config(struct cli *cli, struct recommender_config *out)
 {
     const struct vpa_flags flags = recommender_flags(out);
-    struct cli_installed at;
 
-    read_flags(cli, &recommender, &flags, &at);
+    read_flags(cli, &recommender, &flags, NULL);
 }
 
 void cli_admission_config(struct cli *cli, struct admission_config *out, struct cli_installed *at)

@@ -8,15 +8,17 @@
 
 static struct cli cli;
 static const char *named, *kube_system, *anywhere; /* answers; NULL: 404, and 403 for a list */
+static size_t requests;
 
 static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
-    bool get = strstr(q->path, "/deployments/vpa-updater") != NULL;
+    bool get = strstr(q->path, "/deployments/vpa-") != NULL;
     const char *answer = get                                           ? named
                          : strstr(q->path, "/namespaces/kube-system/") ? kube_system
                                                                        : anywhere;
 
     (void)ctx;
+    requests++;
     if (answer)
         vpa_memory_reply_json(r, 200, answer);
     else
@@ -101,6 +103,26 @@ START_TEST(given_flags_do_not_hide_where_it_runs)
 }
 END_TEST
 
+/* Who gives the flags and does not ask where the daemon runs needs no right to look for it. */
+START_TEST(given_flags_need_no_deployment_where_its_place_is_not_asked)
+{
+    char flags[] = "--recommender-flags=--recommendation-margin-fraction=0.2", vpa[] = "v";
+    char *const argv[] = {flags, vpa};
+    struct recommender_config config;
+    struct vpa_error err;
+    bool help;
+
+    cli.command = cli_command_find("show");
+    named = kube_system = anywhere = NULL;
+    requests = 0;
+    ck_assert_int_eq(cli_parse(&cli, (int)VPA_COUNT(argv), argv, &help, &err), 0);
+    cli_recommender_config(&cli, &config);
+    ck_assert_double_eq(config.margin_fraction, 0.2);
+    ck_assert_uint_eq(requests, 0);
+    ck_assert_uint_eq(cli.note_count, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cli daemon config");
@@ -110,6 +132,7 @@ int main(void)
     tcase_add_loop_test(tc, flags_are_those_of_the_daemon_wherever_it_runs, 0,
                         VPA_COUNT(installations));
     tcase_add_loop_test(tc, given_flags_do_not_hide_where_it_runs, 0, 2);
+    tcase_add_test(tc, given_flags_need_no_deployment_where_its_place_is_not_asked);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }
