@@ -22,7 +22,7 @@ static void add_word(struct cli *cli, struct words *words, const char *text, siz
 
 struct daemon {
     enum cli_daemon which;
-    const char *name;   /* "updater" */
+    const char *name;   /* "updater": of the container in its Deployment */
     const char *option; /* "updater-flags"; NULL: there is none */
 };
 
@@ -120,10 +120,14 @@ static bool find_deployment(struct search *s, struct vpa_error *err)
     if (cli_get(s->cli, &cli_deployments, s->at->ns, s->at->name, &deployment, err) < 0)
         return err->code == VPA_NOT_FOUND && search_deployment(s);
     vpa_json_foreach (container, vpa_json_at(deployment, "spec.template.spec.containers")) {
-        if (is_daemon(s->daemon, container))
-            take_container(s->cli, s->words, container);
+        if (!is_daemon(s->daemon, container))
+            continue;
+        take_container(s->cli, s->words, container);
+        s->found = true;
     }
-    return true;
+    if (!s->found)
+        vpa_fail(err, VPA_NOT_FOUND, "%s has no such container", s->at->name);
+    return s->found;
 }
 
 static void begin(struct cli *cli, const struct daemon *daemon, struct words *words)
@@ -218,7 +222,7 @@ const char *cli_installation(struct cli *cli)
 
 static const struct daemon updater = {CLI_UPDATER, "updater", "updater-flags"};
 static const struct daemon recommender = {CLI_RECOMMENDER, "recommender", "recommender-flags"};
-static const struct daemon admission = {CLI_ADMISSION_CONTROLLER, "admission controller", NULL};
+static const struct daemon admission = {CLI_ADMISSION_CONTROLLER, "admission-controller", NULL};
 
 void cli_updater_config(struct cli *cli, struct updater_config *out, struct cli_installed *at)
 {

@@ -62,6 +62,7 @@ static const struct {
      9, 0, "b"},
     {NULL, NONE, LIST(RUNS("s", "vpa-updater", "9\",\"--shadow") "," RUNS("b", "vpa-updater", "3")),
      3, 0, "b"},
+    {RUNS("vpa-updater", "r/mine:1", "7"), NONE, NONE, 2, 1, "vpa-updater"},
     {NULL, NONE, NONE, 2, 1, "vpa-updater"},
     {NULL, NULL, NULL, 2, 3, "vpa-updater"},
 };
@@ -123,6 +124,21 @@ START_TEST(given_flags_need_no_deployment_where_its_place_is_not_asked)
 }
 END_TEST
 
+/* By the name of its container, in the manifests' own Deployment. */
+START_TEST(a_webhook_of_another_image_has_its_flags)
+{
+    struct admission_config config;
+    struct cli_installed at;
+
+    kube_system = anywhere = NONE;
+    named = "{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"admission-controller\","
+            "\"image\":\"r/mine:1\",\"args\":[\"--port=8001\"]}]}}}}";
+    cli_admission_config(&cli, &config, &at);
+    ck_assert_int_eq(config.port, 8001);
+    ck_assert_uint_eq(cli.note_count, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cli daemon config");
@@ -133,6 +149,7 @@ int main(void)
                         VPA_COUNT(installations));
     tcase_add_loop_test(tc, given_flags_do_not_hide_where_it_runs, 0, 2);
     tcase_add_test(tc, given_flags_need_no_deployment_where_its_place_is_not_asked);
+    tcase_add_test(tc, a_webhook_of_another_image_has_its_flags);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }
