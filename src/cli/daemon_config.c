@@ -39,13 +39,14 @@ enum cli_daemon cli_daemon_of(const struct vpa_json *container)
     return which;
 }
 
-/* In the daemon's own Deployment, where an image may have any name. */
-static bool is_daemon(const struct daemon *daemon, const struct vpa_json *container)
+/* own: in the daemon's own Deployment, where an image may have any name. */
+static bool is_daemon(const struct daemon *daemon, const struct vpa_json *container, bool own)
 {
     const char *name = vpa_json_string(vpa_json_find(container, "name"));
 
-    return cli_daemon_of(container) == daemon->which || vpa_str_eq(name, daemon->name) ||
-           vpa_str_eq(name, cli_daemon_names[daemon->which]);
+    return cli_daemon_of(container) == daemon->which ||
+           (own &&
+            (vpa_str_eq(name, daemon->name) || vpa_str_eq(name, cli_daemon_names[daemon->which])));
 }
 
 /* All of them: a value may be a word of its own, and other words are passed over. */
@@ -65,6 +66,8 @@ static void take_container(struct cli *cli, struct words *words, const struct vp
     take_arguments(cli, words, vpa_json_find(container, "args"));
 }
 
+static bool is_shadow(struct cli *cli, enum cli_daemon which, const struct vpa_json *container);
+
 struct search {
     struct cli *cli;
     const struct daemon *daemon;
@@ -78,20 +81,28 @@ static const char *copy_of(struct cli *cli, const struct vpa_json *object, const
     return vpa_arena_strdup(&cli->arena, vpa_or_empty(vpa_json_string(vpa_json_at(object, path))));
 }
 
+static void take_daemon(struct search *s, const struct vpa_json *deployment, bool own)
+{
+    vpa_json_foreach (container, vpa_json_at(deployment, "spec.template.spec.containers")) {
+        if (s->found || !is_daemon(s->daemon, container, own) ||
+            is_shadow(s->cli, s->daemon->which, container))
+            continue;
+        take_container(s->cli, s->words, container);
+        s->found = true;
+    }
+}
+
 static int on_deployment(void *ctx, const struct vpa_json *deployment, struct vpa_error *err)
 {
     struct search *s = ctx;
 
     (void)err;
-    vpa_json_foreach (container, vpa_json_at(deployment, "spec.template.spec.containers")) {
-        if (s->found || cli_daemon_of(container) != s->daemon->which ||
-            cli_is_shadow(s->cli, container))
-            continue;
-        take_container(s->cli, s->words, container);
-        s->at->ns = copy_of(s->cli, deployment, "metadata.namespace");
-        s->at->name = copy_of(s->cli, deployment, "metadata.name");
-        s->found = true;
-    }
+    if (s->found)
+        return 0;
+    take_daemon(s, deployment, false);
+    if (s->found)
+        *s->at = (struct cli_installed){copy_of(s->cli, deployment, "metadata.namespace"),
+                                        copy_of(s->cli, deployment, "metadata.name")};
     return 0;
 }
 
@@ -117,17 +128,11 @@ static bool find_deployment(struct search *s, struct vpa_error *err)
     const struct vpa_json *deployment;
 
     *s->at = (struct cli_installed){KUBE_SYSTEM, cli_daemon_names[s->daemon->which]};
-    if (cli_get(s->cli, &cli_deployments, s->at->ns, s->at->name, &deployment, err) < 0)
-        return err->code == VPA_NOT_FOUND && search_deployment(s);
-    vpa_json_foreach (container, vpa_json_at(deployment, "spec.template.spec.containers")) {
-        if (!is_daemon(s->daemon, container))
-            continue;
-        take_container(s->cli, s->words, container);
-        s->found = true;
+    if (cli_get(s->cli, &cli_deployments, s->at->ns, s->at->name, &deployment, err) == 0) {
+        take_daemon(s, deployment, true);
+        vpa_fail(err, VPA_NOT_FOUND, "%s runs no such container that acts", s->at->name);
     }
-    if (!s->found)
-        vpa_fail(err, VPA_NOT_FOUND, "%s has no such container", s->at->name);
-    return s->found;
+    return s->found || (err->code == VPA_NOT_FOUND && search_deployment(s));
 }
 
 static void begin(struct cli *cli, const struct daemon *daemon, struct words *words)
@@ -264,13 +269,13 @@ static void admission_config_of(struct cli *cli, const struct vpa_json *containe
                    &(struct vpa_flags){admission_flag_rows, admission_flag_count, out});
 }
 
-bool cli_is_shadow(struct cli *cli, const struct vpa_json *container)
+static bool is_shadow(struct cli *cli, enum cli_daemon which, const struct vpa_json *container)
 {
     struct recommender_config of_recommender;
     struct updater_config of_updater;
     struct admission_config of_admission;
 
-    switch (cli_daemon_of(container)) {
+    switch (which) {
     case CLI_RECOMMENDER:
         cli_recommender_config_of(cli, container, &of_recommender);
         return of_recommender.shadow;
@@ -284,4 +289,9 @@ bool cli_is_shadow(struct cli *cli, const struct vpa_json *container)
         break;
     }
     return false;
+}
+
+bool cli_is_shadow(struct cli *cli, const struct vpa_json *container)
+{
+    return is_shadow(cli, cli_daemon_of(container), container);
 }

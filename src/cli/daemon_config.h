@@ -33,10 +33,10 @@ struct cli_installed {
 
 /* Defaults, then the flags of the option --updater-flags or --recommender-flags, else of the
  * Deployment vpa-updater, vpa-recommender or vpa-admission-controller in kube-system, or else of
- * the first one with an image of that name there, or anywhere, that is no shadow; what is not known
- * is noted. *at: that Deployment, whatever the options say; that of kube-system where none is
- * found. With the option, cli_recommender_config looks for nothing. Texts live in the arena of the
- * command. */
+ * the first one with an image of that name there, or anywhere; shadows are passed over, and what is
+ * not known is noted. *at: that Deployment, whatever the options say; that of kube-system where
+ * none is found. With the option, cli_recommender_config looks for nothing. Texts live in the arena
+ * of the command. */
 void cli_updater_config(struct cli *cli, struct updater_config *out, struct cli_installed *at);
 void cli_recommender_config(struct cli *cli, struct recommender_config *out);
 void cli_admission_config(struct cli *cli, struct admission_config *out, struct cli_installed *at);

@@ -62,6 +62,9 @@ static const struct {
      9, 0, "b"},
     {NULL, NONE, LIST(RUNS("s", "vpa-updater", "9\",\"--shadow") "," RUNS("b", "vpa-updater", "3")),
      3, 0, "b"},
+    {RUNS("vpa-updater", "r/vpa-updater:1", "7\",\"--shadow"),
+     LIST(RUNS("a", "r/vpa-updater:1", "8")), NONE, 8, 0, "a"},
+    {RUNS("vpa-updater", "r/vpa-updater:1", "7\",\"--shadow"), NONE, NONE, 2, 1, "vpa-updater"},
     {RUNS("vpa-updater", "r/mine:1", "7"), NONE, NONE, 2, 1, "vpa-updater"},
     {NULL, NONE, NONE, 2, 1, "vpa-updater"},
     {NULL, NULL, NULL, 2, 3, "vpa-updater"},
@@ -124,18 +127,21 @@ START_TEST(given_flags_need_no_deployment_where_its_place_is_not_asked)
 }
 END_TEST
 
-/* By the name of its container, in the manifests' own Deployment. */
+#define WEBHOOK(ARGS)                                                                              \
+    "{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"admission-controller\","       \
+    "\"image\":\"r/mine:1\",\"args\":[" ARGS "]}]}}}}"
+
+/* By the name of its container, in the manifests' own Deployment; a shadow's do not count. */
 START_TEST(a_webhook_of_another_image_has_its_flags)
 {
     struct admission_config config;
     struct cli_installed at;
 
     kube_system = anywhere = NONE;
-    named = "{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"admission-controller\","
-            "\"image\":\"r/mine:1\",\"args\":[\"--port=8001\"]}]}}}}";
+    named = _i ? WEBHOOK("\"--port=8001\",\"--shadow\"") : WEBHOOK("\"--port=8001\"");
     cli_admission_config(&cli, &config, &at);
-    ck_assert_int_eq(config.port, 8001);
-    ck_assert_uint_eq(cli.note_count, 0);
+    ck_assert_int_eq(config.port, _i ? 8000 : 8001);
+    ck_assert_uint_eq(cli.note_count, (size_t)_i);
 }
 END_TEST
 
@@ -149,7 +155,7 @@ int main(void)
                         VPA_COUNT(installations));
     tcase_add_loop_test(tc, given_flags_do_not_hide_where_it_runs, 0, 2);
     tcase_add_test(tc, given_flags_need_no_deployment_where_its_place_is_not_asked);
-    tcase_add_test(tc, a_webhook_of_another_image_has_its_flags);
+    tcase_add_loop_test(tc, a_webhook_of_another_image_has_its_flags, 0, 2);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }
