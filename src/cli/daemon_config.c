@@ -106,7 +106,9 @@ static int on_deployment(void *ctx, const struct vpa_json *deployment, struct vp
     return 0;
 }
 
-void cli_search_daemons(struct cli *cli, cli_object_fn deployment, void *ctx, const bool *found)
+/* The Deployments of kube-system, and unless *found by then, of all namespaces: a release of the
+ * chart calls its Deployments as it likes, and runs where it likes. */
+static void search_daemons(struct cli *cli, cli_object_fn deployment, void *ctx, const bool *found)
 {
     static const char *const places[] = {KUBE_SYSTEM, ""};
     struct vpa_error err;
@@ -118,7 +120,7 @@ void cli_search_daemons(struct cli *cli, cli_object_fn deployment, void *ctx, co
 
 static bool search_deployment(struct search *s)
 {
-    cli_search_daemons(s->cli, on_deployment, s, &s->found);
+    search_daemons(s->cli, on_deployment, s, &s->found);
     return s->found;
 }
 
@@ -221,7 +223,7 @@ const char *cli_installation(struct cli *cli)
 {
     struct installation i = {cli, KUBE_SYSTEM, false};
 
-    cli_search_daemons(cli, on_installed, &i, &i.found);
+    search_daemons(cli, on_installed, &i, &i.found);
     return i.ns;
 }
 

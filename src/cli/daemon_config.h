@@ -8,7 +8,6 @@
 #include "../../recommender/config.h"
 #include "../../updater/config.h"
 #include "cli.h"
-#include "lists.h"
 #include "vpa/json/json.h"
 
 enum cli_daemon { CLI_RECOMMENDER, CLI_UPDATER, CLI_ADMISSION_CONTROLLER, CLI_DAEMONS };
@@ -19,9 +18,6 @@ enum cli_daemon cli_daemon_of(const struct vpa_json *container);
 
 /* Whether it runs beside another installation and changes nothing (--shadow). */
 bool cli_is_shadow(struct cli *cli, const struct vpa_json *container);
-/* The Deployments of kube-system, and unless *found by then, of all namespaces: a release of the
- * chart calls its Deployments as it likes, and runs where it likes. */
-void cli_search_daemons(struct cli *cli, cli_object_fn deployment, void *ctx, const bool *found);
 /* The namespace where daemons run that are no shadows: kube-system when it is one of several, and
  * where none is found. */
 const char *cli_installation(struct cli *cli);

@@ -3,6 +3,7 @@
  */
 
 #include "daemon_config.h"
+#include "lists.h"
 #include "output.h"
 #include "vpa/base/str.h"
 
@@ -36,6 +37,19 @@ static int on_deployment(void *ctx, const struct vpa_json *object, struct vpa_er
     return 0;
 }
 
+/* Those of kube-system where one may not list them all. */
+static void list_daemons(struct images *images)
+{
+    static const char *const places[] = {"", "kube-system"};
+    struct vpa_error err;
+
+    for (size_t i = 0; i < VPA_COUNT(places) && !images->found; i++) {
+        if (cli_list(images->cli, &cli_deployments, places[i], on_deployment, images, &err) == 0)
+            return;
+        cli_note_list(images->cli, &cli_deployments, places[i], &err);
+    }
+}
+
 static int run(struct cli *cli)
 {
     static const struct cli_column columns[] = {{"COMPONENT"}, {"VERSION"}};
@@ -54,7 +68,7 @@ static int run(struct cli *cli)
         }
         cli_table_cell(&table, "kubernetes");
         cli_table_cell(&table, server);
-        cli_search_daemons(cli, on_deployment, &images, &images.found);
+        list_daemons(&images);
     }
     cli_print_table(cli, &table, "components");
     return CLI_OK;

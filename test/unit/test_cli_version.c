@@ -48,10 +48,13 @@ static const struct {
     const char *image; /* NULL: none is found */
     size_t notes;
 } installations[] = {
-    {LIST(RUNS("kube-system", "vpa-updater:1")), NULL, "vpa-updater:1", 0},
+    {LIST(RUNS("kube-system", "vpa-updater:1")), NULL, "vpa-updater:1", 1},
     {LIST(RUNS("kube-system", "coredns:1")),
      LIST(RUNS("kube-system", "coredns:1") "," RUNS("vpa", "vpa-updater:2")), "vpa-updater:2", 0},
-    {NULL, LIST(RUNS("vpa", "vpa-updater:2")), "vpa-updater:2", 1},
+    {LIST(RUNS("kube-system", "vpa-updater:1")),
+     LIST(RUNS("kube-system", "vpa-updater:1") "," RUNS("vpa", "vpa-updater:2")), "vpa-updater:2",
+     0},
+    {NULL, LIST(RUNS("vpa", "vpa-updater:2")), "vpa-updater:2", 0},
     {LIST(), LIST(), NULL, 0},
     {NULL, NULL, NULL, 2},
 };
