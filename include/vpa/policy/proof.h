@@ -55,7 +55,8 @@ struct vpa_proof_id {
     const char *group; /* namespace/kind/name of the owner */
     enum vpa_proof_way way;
     vpa_time start; /* vpa_proof_start() when the action went out; for the judge alone */
-    bool dry_run;   /* no action went out, so that it counts for its VPA alone; for the judge too */
+    bool dry_run;   /* no action went out: one pod more that is refused counts for its VPA alone,
+                     * since an eviction might make room for it; for the judge too */
 };
 struct vpa_proof;
 struct vpa_proof *vpa_proof_new(void);
