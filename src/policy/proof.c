@@ -552,6 +552,13 @@ void vpa_proof_forgive(struct vpa_proof *proof, const char *vpa, enum vpa_proof_
     (void)reset_way(proof, vpa, way);
 }
 
+static void forgive_space(struct vpa_proof *proof, struct space *space)
+{
+    if (is_in_row(proof, space))
+        proof->helpers.failing -= space->helper.helped;
+    scope_forgive(&proof->cluster, &space->row);
+}
+
 size_t vpa_proof_repaired(struct vpa_proof *proof)
 {
     size_t closed = 0;
@@ -565,15 +572,18 @@ size_t vpa_proof_repaired(struct vpa_proof *proof)
         if (!lacks_values(r->breaker.verdict))
             continue;
         close_record(proof, r);
+        scope_forgive(&r->space->scope, &r->row);
         closed++;
     }
     for (size_t i = 0; vpa_table_next(&proof->spaces, &i, NULL, &value);) {
         struct space *space = value;
 
-        if (!lacks_values(space->scope.breaker.verdict))
-            continue;
-        scope_helped(&space->scope);
-        closed++;
+        if (lacks_values(space->scope.breaker.verdict)) {
+            scope_helped(&space->scope);
+            closed++;
+        }
+        if (space->scope.row_count == 0)
+            forgive_space(proof, space);
     }
     if (lacks_values(proof->cluster.breaker.verdict)) {
         end_row(proof);
