@@ -444,6 +444,19 @@ static bool is_refused_by_budget(const struct action *a)
     return a->kind == ACTION_EVICT && a->status_code == 429;
 }
 
+/* Not by a server that is not reached, has too much to do or is going down (U35). */
+static bool is_refused(const struct action *a)
+{
+    return a->status_code >= 400 && a->status_code <= 500 && a->status_code != 429;
+}
+
+static enum vpa_rest rest_of(const struct action *a)
+{
+    if (is_refused_by_budget(a))
+        return VPA_REST_REFUSED_PDB;
+    return is_refused(a) ? VPA_REST_REFUSED : VPA_REST_NOT_NOW;
+}
+
 /* Of a resize that was accepted only its annotations may be in doubt. */
 static bool is_in_doubt(const struct action *a)
 {
@@ -452,6 +465,12 @@ static bool is_in_doubt(const struct action *a)
 
 static const char *rule_of(const struct action *a)
 {
+    static const char *const rules[VPA_REST_COUNT] = {
+        [VPA_REST_REFUSED_PDB] = "refused by a PodDisruptionBudget",
+        [VPA_REST_REFUSED] = "refused by the API server",
+        [VPA_REST_NOT_NOW] = "not now: tried again in the next pass",
+    };
+
     if (is_in_doubt(a))
         return "not answered: it may have been carried out";
     switch (a->result) {
@@ -462,8 +481,7 @@ static const char *rule_of(const struct action *a)
     case ACT_API_INFEASIBLE:
         return "refused: the node cannot hold it";
     default:
-        return is_refused_by_budget(a) ? "refused by a PodDisruptionBudget"
-                                       : "refused by the API server";
+        return rules[rest_of(a)];
     }
 }
 
@@ -475,8 +493,7 @@ static bool is_news(const struct action *a)
     switch (a->result) {
     case ACT_API:
     case ACT_API_INFEASIBLE:
-        return updater_rest_is_news(a->work, is_refused_by_budget(a) ? VPA_REST_REFUSED_PDB
-                                                                     : VPA_REST_REFUSED);
+        return updater_rest_is_news(a->work, rest_of(a));
     default:
         return true;
     }
@@ -543,12 +560,6 @@ static void note_restart(const struct action *a)
 
     if (a->restarts && !env->all_proven && vpa_pod_is_ready(a->pod))
         vpa_update_memory_note_restart(env->memory, a->pod, updater_work_steady(a->work));
-}
-
-/* Not by a server that is not reached, has too much to do or is going down (U35). */
-static bool is_refused(const struct action *a)
-{
-    return a->status_code >= 400 && a->status_code <= 500 && a->status_code != 429;
 }
 
 static void resize_refused(struct action *a)

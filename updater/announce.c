@@ -8,7 +8,8 @@
 
 char *updater_explain_update(struct work *w, const struct vpa_pod *pod)
 {
-    struct vpa_recommendation wanted = updater_pass_wanted(w->pass, w->vpa, pod);
+    struct vpa_recommendation wanted =
+        updater_pass_wanted(w->pass, w->vpa, pod, updater_work_evicts(w));
     vpa_auto_buf why = VPA_BUF(VPA_REASON_MAX);
 
     if (wanted.present)

@@ -160,9 +160,9 @@ enum vpa_verdict updater_dry_run(struct work *w, size_t pod, struct vpa_buf *see
 
     if (try_replacement(env, p, &arena, &made, &err) < 0)
         return judge_refusal(env, p, &err, seen);
-    wanted = updater_pass_wanted(w->pass, w->vpa, p);
+    wanted = updater_pass_wanted(w->pass, w->vpa, p, true);
     vpa_expected_init(&expected, p, &wanted);
-    wanted = updater_pass_wanted(w->pass, w->vpa, &made);
+    wanted = updater_pass_wanted(w->pass, w->vpa, &made, true);
 
     enum vpa_verdict verdict = vpa_expected_judge(&expected, &made, &wanted, seen);
 

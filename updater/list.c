@@ -5,9 +5,7 @@
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 
-/* Whether the change is worth it, and in a direction that the VPA wants: NONE fills the candidate,
- * else the rule that says no. */
-static enum vpa_rest look_at(struct work *w, size_t i, struct vpa_update_candidate *out)
+enum vpa_rest updater_list_look(struct work *w, size_t i, struct vpa_update_candidate *out)
 {
     struct pass *pass = w->pass;
     const struct vpa_pod *pod = w->pods[i];
@@ -43,7 +41,7 @@ void updater_list_make(struct work *w)
         if (rest == VPA_REST_INFEASIBLE)
             updater_work_skip_infeasible(w, i);
         if (rest == VPA_REST_NONE)
-            rest = look_at(w, i, &w->list[w->list_count]);
+            rest = updater_list_look(w, i, &w->list[w->list_count]);
         if (rest == VPA_REST_NONE)
             w->list_count++;
         else

@@ -66,13 +66,14 @@ const struct vpa_namespace_limits *updater_pass_limits(struct pass *pass, const 
 }
 
 struct vpa_recommendation updater_pass_wanted(struct pass *pass, const struct vpa_object *vpa,
-                                              const struct vpa_pod *pod)
+                                              const struct vpa_pod *pod, bool evicts)
 {
     const struct vpa_decision_facts facts = {
         .pod = pod,
         .vpa = vpa,
         .limits = updater_pass_limits(pass, pod->meta.ns),
         .options = &pass->env->priority,
+        .evicts = evicts,
     };
     struct vpa_recommendation wanted;
     struct vpa_error err;

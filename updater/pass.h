@@ -56,10 +56,10 @@ void updater_pass_init(struct pass *pass, struct pass_env *env);
 void updater_pass_release(struct pass *pass);
 /* LimitRanges of a namespace, folded once per pass. */
 const struct vpa_namespace_limits *updater_pass_limits(struct pass *pass, const char *ns);
-/* The recommendation as it is for this pod; absent when there is none, or it cannot be told. In the
- * scratch memory, which is cleared first. */
+/* The recommendation as it is for this pod, or, when it is evicted, for its replacement; absent
+ * when there is none, or it cannot be told. In the scratch memory, which is cleared first. */
 struct vpa_recommendation updater_pass_wanted(struct pass *pass, const struct vpa_object *vpa,
-                                              const struct vpa_pod *pod);
+                                              const struct vpa_pod *pod, bool evicts);
 /* Room for one more request. */
 bool updater_pass_has_room(const struct pass *pass);
 /* Nothing may be changed any more. */

@@ -12,7 +12,9 @@
  * A limiter that gives up ends the pass. The next one begins behind the VPA that was cut off, or
  * with it when it got nothing, so that one whose requests fail for ever starves no other (U40).
  * Where nobody got anything the next one begins as this one did: tokens that come in every other
- * pass would else be for every other VPA.
+ * pass would else be for every other VPA. Before it ends the VPAs are looked at that come before
+ * the one that began: evictions and resizes have limiters of their own, and what one of them has is
+ * not lost because the other has nothing.
  */
 #include "run.h"
 
@@ -39,6 +41,7 @@ struct works {
     size_t begun;
     struct work **live; /* begun and not done, in their order */
     size_t live_count;
+    bool turn_waits; /* nobody got anything: those before `first` are looked at */
     bool aborted;
 };
 
@@ -46,7 +49,7 @@ static void make_works(struct works *works, struct pass *pass, const struct sele
 {
     struct pass_env *env = pass->env;
 
-    *works = (struct works){.pass = pass, .first = env->works_from};
+    *works = (struct works){.pass = pass};
     works->items = vpa_xcalloc(selection->count, sizeof(*works->items));
     works->live = vpa_xcalloc(selection->count, sizeof(*works->live));
     for (size_t i = 0; i < selection->count; i++) {
@@ -59,6 +62,7 @@ static void make_works(struct works *works, struct pass *pass, const struct sele
         updater_work_init(&works->items[works->count++], pass, s->vpa, s->pods, s->held,
                           s->pod_count);
     }
+    works->first = works->count > 0 ? env->works_from % works->count : 0;
     env->works_from = 0;
 }
 
@@ -70,13 +74,29 @@ static void works_release(struct works *works)
     free(works->live);
 }
 
-static size_t next_first(const struct works *works, const struct work *cut_off)
+static bool is_anybody_served(const struct works *works)
 {
     for (size_t i = 0; i < works->count; i++) {
         if (works->items[i].served)
-            return (size_t)(cut_off - works->items) + cut_off->served;
+            return true;
     }
-    return works->first;
+    return false;
+}
+
+/* A limiter gives up: the pass is over, or goes on with those before the one that began. */
+static void end_turn(struct works *works, const struct work *w)
+{
+    size_t behind = works->count - works->first;
+    bool served = is_anybody_served(works);
+
+    works->aborted = works->turn_waits || served || works->first == 0 || works->begun > behind;
+    if (works->turn_waits)
+        return;
+    works->pass->env->works_from = served ? (size_t)(w - works->items) + w->served : works->first;
+    if (works->aborted)
+        return;
+    works->turn_waits = true;
+    works->begun = behind;
 }
 
 /* Each work that has begun gets on as far as it can. */
@@ -87,10 +107,9 @@ static void step_live(struct works *works)
     for (size_t i = 0; i < works->live_count && !works->aborted; i++) {
         struct work *w = works->live[i];
 
-        works->aborted = updater_work_step(w) == WORK_STEP_ABORT;
-        if (works->aborted)
-            works->pass->env->works_from = next_first(works, w);
-        if (w->phase != WORK_DONE)
+        if (updater_work_step(w) == WORK_STEP_ABORT)
+            end_turn(works, w);
+        else if (w->phase != WORK_DONE)
             works->live[kept++] = w;
     }
     works->live_count = kept;
@@ -246,7 +265,7 @@ static void run_selected(struct pass *pass, struct selection *selection,
     make_works(&works, pass, selection);
     run_works(&works);
     publish_conditions(&works, vpas, vpa_count);
-    if (!works.aborted)
+    if (!works.aborted && !works.turn_waits)
         lap(watch, "EvictPods");
     works_release(&works);
     updater_meter_pass_publish(&pass->gauges);

@@ -233,6 +233,14 @@ static bool still_evictable(struct work *w, size_t i)
     return rest == VPA_REST_NONE;
 }
 
+/* A resize may have been wanted for a container that the webhook leaves alone (U44). */
+static enum vpa_rest worth_of_eviction(struct work *w, size_t i)
+{
+    struct vpa_update_candidate ignored;
+
+    return vpa_update_mode_in_place(w->mode) ? updater_list_look(w, i, &ignored) : VPA_REST_NONE;
+}
+
 static enum work_step evict_candidate(struct work *w, size_t k)
 {
     size_t i = w->list[k].index;
@@ -242,6 +250,8 @@ static enum work_step evict_candidate(struct work *w, size_t k)
 
     if (!updater_work_is_there(w, i))
         return WORK_STEP_FINISHED;
+    if (rest == VPA_REST_NONE)
+        rest = worth_of_eviction(w, i);
     if (rest == VPA_REST_NONE)
         rest = updater_prove_rest(w, i, VPA_PROOF_EVICTION);
     if (rest != VPA_REST_NONE)

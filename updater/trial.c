@@ -63,7 +63,7 @@ struct trial *updater_trial_new(struct work *w, size_t pod, const struct vpa_pro
     t->gone = VPA_TIME_UNSET;
     t->came = VPA_TIME_UNSET;
     t->seen = VPA_TIME_UNSET;
-    wanted = updater_pass_wanted(w->pass, w->vpa, p);
+    wanted = updater_pass_wanted(w->pass, w->vpa, p, id->way == VPA_PROOF_EVICTION);
     vpa_expected_init(&t->expected, p, &wanted);
     return t;
 }
@@ -107,7 +107,8 @@ static enum vpa_verdict judge_replacement(struct pass *pass, struct trial *t,
                                           const struct vpa_object *vpa,
                                           const struct vpa_pod *replacement, struct vpa_buf *seen)
 {
-    struct vpa_recommendation wanted = updater_pass_wanted(pass, vpa, replacement);
+    struct vpa_recommendation wanted =
+        updater_pass_wanted(pass, vpa, replacement, t->id.way == VPA_PROOF_EVICTION);
 
     return blame(t, replacement, vpa_expected_judge(&t->expected, replacement, &wanted, seen));
 }

@@ -33,6 +33,7 @@ static const char *const plain[VPA_REST_COUNT] = {
     [VPA_REST_RATE] = "the limit of updates a second is used up: its turn comes in a later pass",
     [VPA_REST_REFUSED_PDB] = "a PodDisruptionBudget lets no pod go now",
     [VPA_REST_REFUSED] = "the API server refused the change",
+    [VPA_REST_NOT_NOW] = "the API server could not make the change: tried again in the next pass",
 };
 
 /* The owner of a pod that has one, as words begin with it. */

@@ -242,18 +242,25 @@ void updater_work_skip_infeasible(struct work *w, size_t pod)
     vpa_events_record(w->pass->env->events, &ref, SKIPPED_REASON, SKIPPED_MESSAGE);
 }
 
+bool updater_work_evicts(const struct work *w)
+{
+    return !vpa_update_mode_in_place(w->mode) || w->phase == WORK_EVICT;
+}
+
 struct vpa_rest_facts updater_work_state(const struct work *w, size_t i)
 {
     const struct pass_env *env = w->pass->env;
     int64_t live = vpa_disruption_live(w->budget, i);
 
     return (struct vpa_rest_facts){
-        .of = {.pod = w->pods[i], .vpa = w->vpa, .now = updater_work_now(w)},
+        .of = {.pod = w->pods[i],
+               .vpa = w->vpa,
+               .now = updater_work_now(w),
+               .evicts = updater_work_evicts(w)},
         .update = &env->update,
         .memory = env->memory,
         .steady = updater_work_steady(w),
         .group = vpa_disruption_group(w->budget, i),
-        .evicts = !vpa_update_mode_in_place(w->mode) || w->phase == WORK_EVICT,
         .held = updater_work_is_held(w, i),
         .controlled = live >= 0,
         .live = live,
@@ -279,5 +286,6 @@ struct vpa_decision_facts updater_work_facts(const struct work *w, const struct 
         .infeasible = vpa_update_memory_infeasible(env->memory, pod->meta.uid),
         .options = &env->priority,
         .now = updater_work_now(w),
+        .evicts = updater_work_evicts(w),
     };
 }

@@ -94,6 +94,8 @@ bool updater_work_boosts(const struct work *w);
 vpa_time updater_work_now(const struct work *w);
 vpa_time updater_work_steady(const struct work *w); /* by which timers run (env.h) */
 void updater_work_drop_notes(struct work *w);
+/* Pods are not to be resized: by the mode, or because that failed. */
+bool updater_work_evicts(const struct work *w);
 /* What a decision about the pod rests on now. */
 struct vpa_decision_facts updater_work_facts(const struct work *w, const struct vpa_pod *pod);
 /* The state of pod i and its group; of `of` pod, VPA and now. */

@@ -106,6 +106,14 @@ void scope_failed(struct scope *scope, unsigned *member, bool trial, enum vpa_ve
         breaker_open(&scope->breaker, verdict, seen, now);
 }
 
+void scope_forgive(struct scope *scope, unsigned *member)
+{
+    if (*member != scope->row)
+        return;
+    *member = 0;
+    scope->row_count--;
+}
+
 void scope_helped(struct scope *scope)
 {
     breaker_close(&scope->breaker);

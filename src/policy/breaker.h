@@ -36,6 +36,8 @@ void scope_try(struct scope *scope, vpa_time now);
 /* trial: it was that of the scope. */
 void scope_failed(struct scope *scope, unsigned *member, bool trial, enum vpa_verdict verdict,
                   const char *seen, vpa_time now);
+/* It has not failed: it is no part of the row any more. */
+void scope_forgive(struct scope *scope, unsigned *member);
 void scope_helped(struct scope *scope);
 
 /* ---- who goes first in the cluster ---- */

@@ -25,19 +25,28 @@ static void floor_memory(struct vpa_recommendation *recommendation)
     }
 }
 
-static bool stays(const struct vpa_object *vpa, const char *container)
+static bool stays(const struct vpa_decision_facts *facts, const char *container)
 {
+    const struct vpa_object *vpa = facts->vpa;
+
     return vpa_policy_is_off(&vpa->resource_policy, container) &&
-           (!vpa_update_mode_in_place(vpa_update_mode_of(vpa)) ||
+           (facts->evicts || !vpa_update_mode_in_place(vpa_update_mode_of(vpa)) ||
             !vpa_recommendation_find(&vpa->recommendation, container));
+}
+
+static void clear_plans(const struct vpa_decision_facts *facts, struct vpa_container_plan *plans)
+{
+    for (size_t i = 0; i < facts->pod->container_count; i++)
+        if (stays(facts, facts->pod->containers[i].name))
+            plans[i] = (struct vpa_container_plan){0};
 }
 
 void vpa_decision_leave_off(const struct vpa_pod *pod, const struct vpa_object *vpa,
                             struct vpa_container_plan *plans)
 {
-    for (size_t i = 0; i < pod->container_count; i++)
-        if (stays(vpa, pod->containers[i].name))
-            plans[i] = (struct vpa_container_plan){0};
+    const struct vpa_decision_facts facts = {.pod = pod, .vpa = vpa};
+
+    clear_plans(&facts, plans);
 }
 
 /* What the others get was scaled together with those that are left, and must fit beside them. */
@@ -48,7 +57,7 @@ static int leave_off(struct vpa_arena *arena, const struct vpa_decision_facts *f
     size_t kept = 0, count = wanted->container_count;
 
     for (size_t i = 0; i < count; i++)
-        if (!stays(facts->vpa, wanted->containers[i].container_name))
+        if (!stays(facts, wanted->containers[i].container_name))
             wanted->containers[kept++] = wanted->containers[i];
     if (kept == count)
         return 0;
@@ -58,7 +67,7 @@ static int leave_off(struct vpa_arena *arena, const struct vpa_decision_facts *f
         return 0;
     if (vpa_capping_plan(arena, facts->vpa, facts->pod, facts->limits, &plans, err) < 0)
         return -1;
-    vpa_decision_leave_off(facts->pod, facts->vpa, plans);
+    clear_plans(facts, plans);
     return vpa_capping_fits(arena, facts->pod, facts->limits,
                             vpa_plans_resources(arena, plans, facts->pod->container_count), err);
 }
@@ -119,6 +128,7 @@ void vpa_decision_encode(struct vpa_json_writer *w, const struct vpa_decision_fa
     vpa_facts_put_nanos(w, "oomThreshold", options->oom_threshold);
     vpa_json_member_bool(w, "perVPAConfig", options->per_vpa_config);
     vpa_json_member_bool(w, "startupBoost", options->startup_boost);
+    vpa_json_member_bool(w, "evicts", facts->evicts);
     vpa_facts_put_object(w, "pod", &facts->pod->meta);
     vpa_facts_put_object(w, "vpa", &facts->vpa->meta);
     if (facts->limits)

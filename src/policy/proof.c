@@ -48,7 +48,6 @@ struct record {
     struct space *space;
     struct vpa_breaker breaker;
     struct question question;
-    bool dry_run;     /* what failed last */
     unsigned excuses; /* since its last good proof */
     vpa_time excused;
     struct vpa_table groups;
@@ -314,15 +313,12 @@ static void close_record(struct vpa_proof *proof, struct record *r)
     breaker_close(&r->breaker);
 }
 
-/* Of an eviction that was carried out. */
 static void count_failure(struct vpa_proof *proof, struct record *r, struct trials trials,
                           vpa_time now)
 {
     const struct vpa_breaker *b = &r->breaker;
     struct space *space = r->space;
 
-    if (r->dry_run)
-        return;
     scope_failed(&space->scope, &r->row, trials.space, b->verdict, r->vpa, now);
     if (!is_in_row(proof, space))
         helpers_failed(&proof->helpers, &space->helper);
@@ -333,6 +329,12 @@ static void end_row(struct vpa_proof *proof)
 {
     scope_helped(&proof->cluster);
     proof->helpers.failing = 0;
+}
+
+/* A quota that has no room for one pod more may have it for one in the place of another. */
+static bool is_for_room(const struct vpa_proof_id *id, enum vpa_verdict verdict)
+{
+    return id->dry_run && verdict == VPA_VERDICT_NO_REPLACEMENT;
 }
 
 /* ---- a webhook that was away ---- */
@@ -497,13 +499,12 @@ enum vpa_breaker_change vpa_proof_judge(struct vpa_proof *proof, const struct vp
         return VPA_BREAKER_SAME;
     if (questionable && excuse(proof, r, id->start, now))
         return VPA_BREAKER_EXCUSED;
-    r->dry_run = id->dry_run;
     if (questionable && id->start == proof->start && !vpa_time_is_unset(proof->start))
         ask_question(proof, r, id->start, trials);
     else
         answer(proof, r);
     breaker_open(&r->breaker, verdict, seen, now);
-    if (eviction && !r->question.open)
+    if (eviction && !r->question.open && !is_for_room(id, verdict))
         count_failure(proof, r, trials, now);
     return VPA_BREAKER_OPENED;
 }
@@ -551,6 +552,13 @@ void vpa_proof_forgive(struct vpa_proof *proof, const char *vpa, enum vpa_proof_
     (void)reset_way(proof, vpa, way);
 }
 
+static void forgive_space(struct vpa_proof *proof, struct space *space)
+{
+    if (is_in_row(proof, space))
+        proof->helpers.failing -= space->helper.helped;
+    scope_forgive(&proof->cluster, &space->row);
+}
+
 size_t vpa_proof_repaired(struct vpa_proof *proof)
 {
     size_t closed = 0;
@@ -564,15 +572,18 @@ size_t vpa_proof_repaired(struct vpa_proof *proof)
         if (!lacks_values(r->breaker.verdict))
             continue;
         close_record(proof, r);
+        scope_forgive(&r->space->scope, &r->row);
         closed++;
     }
     for (size_t i = 0; vpa_table_next(&proof->spaces, &i, NULL, &value);) {
         struct space *space = value;
 
-        if (!lacks_values(space->scope.breaker.verdict))
-            continue;
-        scope_helped(&space->scope);
-        closed++;
+        if (lacks_values(space->scope.breaker.verdict)) {
+            scope_helped(&space->scope);
+            closed++;
+        }
+        if (space->scope.row_count == 0)
+            forgive_space(proof, space);
     }
     if (lacks_values(proof->cluster.breaker.verdict)) {
         end_row(proof);

@@ -35,6 +35,7 @@ const char *vpa_rest_name(enum vpa_rest rest)
         [VPA_REST_RATE] = "rate",
         [VPA_REST_REFUSED_PDB] = "pdb",
         [VPA_REST_REFUSED] = "refused",
+        [VPA_REST_NOT_NOW] = "not-now",
     };
 
     return names[rest];

@@ -28,7 +28,7 @@ static enum vpa_rest of_budget(const struct vpa_rest_facts *f)
     const struct vpa_decision_facts *of = &f->of;
     struct vpa_update_verdict verdict;
 
-    if (f->evicts)
+    if (of->evicts)
         return vpa_rest_refine(f, vpa_eviction_rest(of->pod, f->group, f->memory, f->steady));
     verdict = vpa_update_look(of->pod, of->vpa, f->group, f->memory, f->update, f->steady);
     return vpa_update_kept_by_filter(vpa_update_mode_of(of->vpa), verdict.decision)
@@ -138,7 +138,6 @@ void vpa_rest_facts_encode(struct vpa_json_writer *w, struct vpa_arena *arena,
     vpa_json_member_bool(w, "inPlace", f->update->in_place_gate);
     vpa_json_member_bool(w, "startupBoost", f->update->boost_gate);
     vpa_json_member_bool(w, "skipBudget", f->update->in_place_skip_budget);
-    vpa_json_member_bool(w, "evicts", f->evicts);
     vpa_json_member_bool(w, "held", f->held);
     vpa_json_member_bool(w, "controlled", f->controlled);
     vpa_json_member_int(w, "live", f->live);

@@ -213,7 +213,8 @@ static void decide(struct vpa_ledger *ledger, const struct stored *stored, vpa_t
                                              .vpa = objects_vpa(&arena, stored->vpa),
                                              .limits = &limits,
                                              .options = &options,
-                                             .now = now};
+                                             .now = now,
+                                             .evicts = any(2)};
     ck_assert_int_eq(vpa_decision_make(&arena, &facts, &decision, &err), 0);
     vpa_json_writer_init(&w, &inputs);
     vpa_decision_encode(&w, &facts, &decision);
@@ -234,16 +235,19 @@ static void replay(const struct vpa_json *entry, const struct stored *stored,
     vpa_auto_arena arena = {0};
     struct vpa_namespace_limits limits;
     int64_t hash = -1;
+    bool evicts;
     struct vpa_error err;
     vpa_time now;
 
     ck_assert_int_eq(decode(inputs, &options, &now, &was, &err), 0);
+    ck_assert(vpa_json_bool(vpa_json_find(inputs, "evicts"), &evicts));
     read_limits(&arena, stored->limits, &limits);
     const struct vpa_decision_facts facts = {.pod = objects_pod(&arena, stored->pod),
                                              .vpa = objects_vpa(&arena, stored->vpa),
                                              .limits = &limits,
                                              .options = &options,
-                                             .now = now};
+                                             .now = now,
+                                             .evicts = evicts};
     ck_assert(vpa_json_int64(vpa_json_find(inputs, "limits"), &hash));
     ck_assert_int_eq(hash, vpa_namespace_limits_hash(&limits));
     ck_assert_str_eq(vpa_json_string(vpa_json_at(inputs, "pod.uid")), facts.pod->meta.uid);
@@ -370,6 +374,7 @@ struct rest_case {
     struct vpa_replica_group group;
     struct vpa_update_memory *memory;
     struct vpa_rest_facts facts; /* without what is borrowed from the objects */
+    bool evicts;
     vpa_time now;
 };
 
@@ -384,7 +389,8 @@ static const struct vpa_rest_facts *rest_facts(struct vpa_arena *arena, struct r
                                         .vpa = objects_vpa(arena, c->stored.vpa),
                                         .limits = limits,
                                         .options = &c->priority,
-                                        .now = c->now};
+                                        .now = c->now,
+                                        .evicts = c->evicts};
     f->update = &c->update;
     f->memory = c->memory;
     f->steady = c->now;
@@ -420,11 +426,11 @@ static void any_case(struct vpa_arena *arena, struct rest_case *c)
     c->update = (struct vpa_update_options){
         .in_place_gate = any(4), .boost_gate = any(2), .in_place_skip_budget = any(4) == 0};
     c->priority = any_options();
+    c->evicts = any(2);
     c->group = any_group();
     c->memory = vpa_update_memory_new();
     remember_anything(c);
     c->facts = (struct vpa_rest_facts){.group = any(6) ? &c->group : NULL,
-                                       .evicts = any(2),
                                        .held = any(16) == 0,
                                        .controlled = any(8),
                                        .live = any(5),
@@ -521,13 +527,13 @@ static void read_case(const struct vpa_json *inputs, struct rest_case *c)
     c->update = (struct vpa_update_options){.in_place_gate = get_bool(inputs, "inPlace"),
                                             .boost_gate = get_bool(inputs, "startupBoost"),
                                             .in_place_skip_budget = get_bool(inputs, "skipBudget")};
+    c->evicts = get_bool(vpa_json_find(inputs, "decision"), "evicts");
     c->memory = vpa_update_memory_new();
     read_memory(inputs, c);
     if (vpa_json_find(inputs, "group"))
         read_group(vpa_json_find(inputs, "group"), &c->group);
     c->facts =
         (struct vpa_rest_facts){.group = vpa_json_find(inputs, "group") ? &c->group : NULL,
-                                .evicts = get_bool(inputs, "evicts"),
                                 .held = get_bool(inputs, "held"),
                                 .controlled = get_bool(inputs, "controlled"),
                                 .live = get_int(inputs, "live"),
@@ -912,21 +918,28 @@ static const struct {
     const char *want; /* the containers that count; NULL: nothing is decided */
     const char *resized;
     enum vpa_admission admission;
+    bool evicts;
 } alone[] = {
     {"a stale recommendation", SIDE_OFF("Recreate", TARGET("app", "1") "," TARGET("side", "2")),
-     LIMITS(""), true, "app ", "app ", VPA_ADMIT_YOUNG},
+     LIMITS(""), true, "app ", "app ", VPA_ADMIT_YOUNG, false},
     {"by a webhook without the gate",
      SIDE_OFF("Recreate", TARGET("app", "1") "," TARGET("side", "2")), LIMITS(""), false,
-     "app side ", "app ", VPA_ADMIT_ACCEPTED},
+     "app side ", "app ", VPA_ADMIT_ACCEPTED, false},
     {"a resize carries it out",
      SIDE_OFF("InPlaceOrRecreate", TARGET("app", "1") "," TARGET("side", "2")), LIMITS(""), true,
-     "app side ", "app side ", VPA_ADMIT_ACCEPTED},
+     "app side ", "app side ", VPA_ADMIT_ACCEPTED, false},
+    {"no replacement carries it out",
+     SIDE_OFF("InPlaceOrRecreate", TARGET("app", "1") "," TARGET("side", "2")), LIMITS(""), true,
+     "app ", "app side ", VPA_ADMIT_YOUNG, true},
+    {"in a replacement there is no room beside it",
+     SIDE_OFF("InPlaceOrRecreate", TARGET("app", "3") "," TARGET("side", "1")), MOST("2"), true,
+     NULL, "app side ", VPA_ADMIT_ACCEPTED, true},
     {"counted for the others only", SIDE_OFF("InPlaceOrRecreate", TARGET("app", "2")), MOST("4"),
-     true, "app ", "app ", VPA_ADMIT_ACCEPTED},
+     true, "app ", "app ", VPA_ADMIT_ACCEPTED, false},
     {"beside it there is no room", SIDE_OFF("Recreate", TARGET("app", "3")), MOST("2"), true, NULL,
-     "app ", VPA_ADMIT_ACCEPTED},
+     "app ", VPA_ADMIT_ACCEPTED, false},
     {"nobody minds without the gate", SIDE_OFF("Recreate", TARGET("app", "3")), MOST("2"), false,
-     "app side ", "app ", VPA_ADMIT_ACCEPTED},
+     "app side ", "app ", VPA_ADMIT_ACCEPTED, false},
 };
 
 static const char *names_of(struct vpa_arena *arena, const struct vpa_recommendation *wanted)
@@ -959,7 +972,8 @@ START_TEST(what_the_webhook_leaves_alone_does_not_count)
                                              .vpa = objects_vpa(&arena, alone[_i].vpa),
                                              .limits = &limits,
                                              .options = &options,
-                                             .now = vpa_time_from_unix(START, 0)};
+                                             .now = vpa_time_from_unix(START, 0),
+                                             .evicts = alone[_i].evicts};
     struct vpa_container_plan *plans;
     struct vpa_decision decision;
     struct vpa_error err;

@@ -56,7 +56,7 @@ END_TEST
 #define DECISION                                                                                   \
     "{\"now\":\"1772413200000000000\",\"updateThreshold\":\"0x1.999999999999ap-4\","               \
     "\"lifetimeThreshold\":\"43200000000000\",\"oomThreshold\":\"600000000000\","                  \
-    "\"perVPAConfig\":true,\"startupBoost\":false," NAMES_OF_POD "," NAMES_OF_VPA                  \
+    "\"perVPAConfig\":true,\"startupBoost\":false,\"evicts\":true," NAMES_OF_POD "," NAMES_OF_VPA  \
     ",\"infeasible\":false,"                                                                       \
     "\"admission\":\"accepted\",\"priority\":\"0x1p+0\","                                          \
     "\"scaleUp\":true,\"outsideRange\":true,\"allowed\":true}"
@@ -71,7 +71,8 @@ static struct vpa_decision_facts facts_of_decision(void)
     return (struct vpa_decision_facts){.pod = objects_pod(&arena, POD),
                                        .vpa = objects_vpa(&arena, VPA),
                                        .options = &priority,
-                                       .now = vpa_time_from_unix(1772413200, 0)};
+                                       .now = vpa_time_from_unix(1772413200, 0),
+                                       .evicts = true};
 }
 
 START_TEST(what_a_decision_rested_on)
@@ -104,7 +105,6 @@ START_TEST(what_rest_rested_on)
                                          .update = &update,
                                          .memory = memory,
                                          .group = &group,
-                                         .evicts = true,
                                          .controlled = true,
                                          .live = 9,
                                          .required = 10,
@@ -114,7 +114,7 @@ START_TEST(what_rest_rested_on)
     ck_assert_str_eq(
         vpa_buf_text(&text),
         "{\"decision\":" DECISION ",\"inPlace\":true,\"startupBoost\":false,\"skipBudget\":true,"
-        "\"evicts\":true,\"held\":false,\"controlled\":true,\"live\":9,\"required\":10,"
+        "\"held\":false,\"controlled\":true,\"live\":9,\"required\":10,"
         "\"evicted\":false,\"starting\":false,\"boostEnding\":false,"
         "\"group\":{\"kind\":\"ReplicaSet\",\"name\":"
         "\"r\",\"configured\":3,\"running\":4,\"pending\":5,\"tolerance\":6,\"evicted\":7,"
@@ -135,7 +135,6 @@ START_TEST(rest_without_limits)
                                    .update = &update,
                                    .memory = memory,
                                    .group = &group,
-                                   .evicts = true,
                                    .controlled = true};
 
     ck_assert_int_eq(vpa_rest_make(&arena, &facts), VPA_REST_NONE);

@@ -714,10 +714,11 @@ START_TEST(a_repair_closes_no_pause_that_is_not_the_webhooks)
     ck_assert_uint_eq(vpa_proof_namespaces(proof, &newest), 1);
     ck_assert_int_eq(ask("a/z", "g", start), VPA_PERMIT_NAMESPACE_PAUSED);
     failed("c/v", VPA_VERDICT_NOT_READY);
+    failed("d/v", VPA_VERDICT_NOT_READY);
     ck_assert_ptr_nonnull(vpa_proof_cluster(proof));
     ck_assert_uint_eq(vpa_proof_repaired(proof), 0);
     ck_assert_ptr_nonnull(vpa_proof_cluster(proof));
-    ck_assert_uint_eq(vpa_proof_open_count(proof), 4);
+    ck_assert_uint_eq(vpa_proof_open_count(proof), 5);
     ck_assert_int_eq(ask("z/v", "g", start), VPA_PERMIT_CLUSTER_PAUSED);
 }
 END_TEST
@@ -751,6 +752,42 @@ START_TEST(a_repair_closes_what_lacked_values_and_ends_the_row)
     ck_assert_ptr_null(vpa_proof_cluster(proof));
     failed("c/v", VPA_VERDICT_NOT_PATCHED);
     ck_assert_ptr_nonnull(vpa_proof_cluster(proof));
+}
+END_TEST
+
+/* What was the webhook's is no part of a row any more, what was not stays in it. */
+START_TEST(a_repair_takes_what_was_the_webhooks_out_of_the_rows)
+{
+    const struct vpa_breaker *newest;
+
+    failed("a/v", VPA_VERDICT_NOT_PATCHED);
+    failed("a/w", VPA_VERDICT_NOT_PATCHED);
+    failed("b/v", VPA_VERDICT_NOT_PATCHED);
+    failed("b/w", VPA_VERDICT_CRASHING);
+    ck_assert_uint_eq(vpa_proof_repaired(proof), 3);
+    failed("a/x", VPA_VERDICT_CRASHING);
+    failed("b/x", VPA_VERDICT_CRASHING);
+    ck_assert_uint_eq(vpa_proof_namespaces(proof, &newest), 0);
+    ck_assert_ptr_null(vpa_proof_cluster(proof));
+    failed("b/y", VPA_VERDICT_CRASHING);
+    ck_assert_uint_eq(vpa_proof_namespaces(proof, &newest), 1);
+    failed("c/v", VPA_VERDICT_CRASHING);
+    ck_assert_ptr_nonnull(vpa_proof_cluster(proof));
+}
+END_TEST
+
+/* A namespace that is no part of the row any more is tried first again if evictions helped in it.
+ */
+START_TEST(a_repair_lets_those_go_first_that_were_helped)
+{
+    judge("a/v", "g", VPA_VERDICT_GOOD, start);
+    failed("a/w", VPA_VERDICT_NOT_PATCHED);
+    ck_assert_uint_eq(vpa_proof_repaired(proof), 1);
+    failed("b/v", VPA_VERDICT_CRASHING);
+    failed("c/v", VPA_VERDICT_CRASHING);
+    failed("d/v", VPA_VERDICT_CRASHING);
+    ck_assert_int_eq(ask("a/v", "h", start + VPA_PAUSE_FIRST), VPA_PERMIT_FIRST);
+    ck_assert_int_eq(ask("e/v", "h", start + VPA_PAUSE_FIRST), VPA_PERMIT_CLUSTER_PAUSED);
 }
 END_TEST
 
@@ -799,6 +836,8 @@ int main(void)
     tcase_add_test(tc, a_repair_closes_no_pause_that_is_not_the_webhooks);
     tcase_add_test(tc, a_repair_closes_the_pause_of_a_namespace_that_lacked_values);
     tcase_add_test(tc, a_repair_closes_what_lacked_values_and_ends_the_row);
+    tcase_add_test(tc, a_repair_takes_what_was_the_webhooks_out_of_the_rows);
+    tcase_add_test(tc, a_repair_lets_those_go_first_that_were_helped);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

@@ -411,6 +411,10 @@ static void limited_passes(int count)
 /* Tokens a second: six in a pass, one in every second pass. */
 static const double limits[] = {0.1, 1.0 / 119};
 
+#define TOO_MANY                                                                                   \
+    "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"TooManyRequests\",\"message\":"      \
+    "\"no\",\"code\":429}"
+
 /* The first VPA's evictions are refused in every pass, and take all tokens of it. */
 START_TEST(a_vpa_that_the_limit_cut_off_lets_the_next_one_begin)
 {
@@ -418,14 +422,41 @@ START_TEST(a_vpa_that_the_limit_cut_off_lets_the_next_one_begin)
     server.config.eviction_rate_limit = limits[_i];
     server.config.eviction_rate_burst = 1;
     server.refusal_code = 429;
-    server.eviction_refusal = "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":"
-                              "\"TooManyRequests\",\"message\":\"no\",\"code\":429}";
+    server.eviction_refusal = TOO_MANY;
     start(0);
     limited_passes(1);
     ck_assert(vpa_str_starts_with(server.calls[0], "p00-"));
     limited_passes(19);
     for (int vpa = 0; vpa < server.vpas; vpa++)
         ck_assert_uint_ge(calls_of_vpa(vpa), 2);
+}
+END_TEST
+
+static void show_in_place(int v)
+{
+    const char *mode = server.mode;
+
+    server.mode = "InPlace";
+    vpa_auto_free char *text = vpa_text(v);
+    server.mode = mode;
+    show_object(VPA_API, VPA_KIND, text);
+    settle();
+}
+
+/* Evictions and resizes have limiters of their own, with a token in every second pass each: those
+ * of resizes are not lost while the VPA in turn waits for one to evict. */
+START_TEST(a_vpa_that_waits_for_a_token_lets_others_have_theirs)
+{
+    server.vpas = 4;
+    server.config.eviction_rate_limit = limits[1];
+    server.config.eviction_rate_burst = 1;
+    server.refusal_code = 429;
+    server.resize_refusal = server.eviction_refusal = TOO_MANY;
+    start(0);
+    show_in_place(0);
+    limited_passes(40);
+    for (int v = 0; v < server.vpas; v++)
+        ck_assert_uint_ge(calls_of_vpa(v), v == 0 ? 18 : 5);
 }
 END_TEST
 
@@ -725,6 +756,7 @@ int main(void)
     tcase_add_test(tc, a_pod_that_is_not_found_is_no_old_server);
     tcase_add_loop_test(tc, a_vpa_that_the_limit_cut_off_lets_the_next_one_begin, 0,
                         (int)VPA_COUNT(limits));
+    tcase_add_test(tc, a_vpa_that_waits_for_a_token_lets_others_have_theirs);
     tcase_add_test(tc, what_is_not_sent_for_want_of_replicas_takes_no_token);
     tcase_add_test(tc, evictions_name_the_pod_that_was_decided_on);
     tcase_add_test(tc, resizes_test_what_was_decided_on);

@@ -277,6 +277,12 @@ static const struct {
      "may have been carried out"},
     {"InPlace", STATUS("Forbidden", "403", DETAILS("\"causes\":[{\"reason\":\"NodeCapacity\"}]")),
      403, "resize refused: the node cannot hold it|leave alone young|leave alone infeasible"},
+    {"InPlaceOrRecreate", STATUS("TooManyRequests", "429", ""), 429,
+     "resize not now: tried again in the next pass|leave alone young"},
+    {"InPlaceOrRecreate", STATUS("ServiceUnavailable", "503", ""), 503,
+     "resize not now: tried again in the next pass|leave alone young"},
+    {"Recreate", STATUS("ServiceUnavailable", "503", ""), 503,
+     "evict not now: tried again in the next pass|leave alone young"},
 };
 
 START_TEST(what_a_server_refuses)
@@ -290,6 +296,23 @@ START_TEST(what_a_server_refuses)
     show_as_wanted(1);
     pass_for(2);
     ck_assert_str_eq(told(), refusals[_i].told);
+}
+END_TEST
+
+START_TEST(a_refusal_is_news_after_a_server_that_could_not)
+{
+    server.mode = "InPlace";
+    server.resize_refusal = STATUS("ServiceUnavailable", "503", "");
+    server.refusal_code = 503;
+    server.pods_per_vpa = 2;
+    begin_with_ledger(1);
+    show_as_wanted(1);
+    pass_for(1);
+    server.resize_refusal = STATUS("Forbidden", "403", "");
+    server.refusal_code = 403;
+    pass_for(1);
+    ck_assert_str_eq(told(), "resize not now: tried again in the next pass|leave alone young|"
+                             "resize refused by the API server");
 }
 END_TEST
 
@@ -578,6 +601,7 @@ int main(void)
     tcase_add_test(tc, replicas_that_nobody_tells);
     tcase_add_test(tc, a_resize_is_accepted_whatever_becomes_of_its_annotations);
     tcase_add_loop_test(tc, what_a_server_refuses, 0, VPA_COUNT(refusals));
+    tcase_add_test(tc, a_refusal_is_news_after_a_server_that_could_not);
     tcase_add_test(tc, a_marker_that_cannot_be_read);
     tcase_add_test(tc, a_refusal_in_every_pass_is_entered_once);
     tcase_add_test(tc, a_group_waits_for_its_proof_and_for_the_pause);

@@ -45,6 +45,64 @@ START_TEST(a_refusal_of_another_pod_ends_no_trial)
 }
 END_TEST
 
+/* ---- containers that the webhook leaves alone ---- */
+
+#define C_IS_OFF                                                                                   \
+    "\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"c\",\"mode\":\"Off\"}]},"
+
+static size_t evictions(void)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < server.call_count; i++)
+        count += strstr(server.calls[i], "/eviction") != NULL;
+    return count;
+}
+
+/* Each pod has another container beside it, which is recommended something as well. */
+static void show_side(void)
+{
+    vpa_auto_free char *text = vpa_text(0);
+    char *at = strstr(text, "{\"containerName\":\"c\",\"target\"");
+    vpa_auto_free char *both =
+        vpa_xprintf("%.*s{\"containerName\":\"side\",\"target\":{\"cpu\":\"2\"},"
+                    "\"lowerBound\":{\"cpu\":\"1500m\"}},%s",
+                    (int)(at - text), text, at);
+
+    show_object(VPA_API, VPA_KIND, both);
+    settle();
+}
+
+/* A resize would have changed it; the replacement of a pod that is evicted has it as it was. */
+START_TEST(a_replacement_need_not_have_what_the_webhook_leaves_alone)
+{
+    server.mode = "InPlaceOrRecreate";
+    server.resize_refusal = FORBIDDEN;
+    server.boost = C_IS_OFF;
+    server.container =
+        "\"resources\":{\"requests\":{\"cpu\":\"1\"}}},{\"name\":\"side\",\"image\":\"side\",";
+    server.reborn = "2";
+    learn();
+    show_side();
+    pass_for(4);
+    ck_assert_str_eq(condition(), "");
+    ck_assert_uint_eq(evictions(), (size_t)server.pods_per_vpa);
+}
+END_TEST
+
+/* Nor is a pod evicted for it. */
+START_TEST(no_pod_is_evicted_for_what_the_webhook_leaves_alone)
+{
+    server.mode = "InPlaceOrRecreate";
+    server.resize_refusal = FORBIDDEN;
+    server.boost = C_IS_OFF;
+    learn();
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, (size_t)server.pods_per_vpa);
+    ck_assert_uint_eq(evictions(), 0);
+}
+END_TEST
+
 /* ---- pods that do not go ---- */
 
 /* It looks as if nobody had asked: for two minutes that is waited for, and then another is tried.
@@ -622,6 +680,8 @@ int main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, a_refused_change_is_no_trial, 0, 2);
+    tcase_add_test(tc, a_replacement_need_not_have_what_the_webhook_leaves_alone);
+    tcase_add_test(tc, no_pod_is_evicted_for_what_the_webhook_leaves_alone);
     tcase_add_test(tc, a_refusal_of_another_pod_ends_no_trial);
     tcase_add_test(tc, an_eviction_of_which_nothing_is_seen_is_dropped);
     tcase_add_test(tc, a_resize_of_which_nothing_is_seen_is_waited_for_as_long);

@@ -22,6 +22,7 @@ struct vpa_decision_facts { /* borrowed */
     const struct vpa_recommendation *infeasible; /* as for vpa_priority_admit */
     const struct vpa_priority_options *options;
     vpa_time now;
+    bool evicts; /* not to be resized: by its mode, or because that failed */
 };
 struct vpa_decision {
     enum vpa_admission admission;

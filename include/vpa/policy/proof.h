@@ -55,7 +55,8 @@ struct vpa_proof_id {
     const char *group; /* namespace/kind/name of the owner */
     enum vpa_proof_way way;
     vpa_time start; /* vpa_proof_start() when the action went out; for the judge alone */
-    bool dry_run;   /* no action went out, so that it counts for its VPA alone; for the judge too */
+    bool dry_run;   /* no action went out: one pod more that is refused counts for its VPA alone,
+                     * since an eviction might make room for it; for the judge too */
 };
 struct vpa_proof;
 struct vpa_proof *vpa_proof_new(void);
@@ -100,8 +101,8 @@ bool vpa_proof_reset(struct vpa_proof *proof, const char *vpa);
 /* Another way has helped: this one may be tried again, one pod at a time. */
 void vpa_proof_forgive(struct vpa_proof *proof, const char *vpa, enum vpa_proof_way way);
 /* The webhook was repaired: breakers that it had opened last are closed, be they of VPAs, of
- * namespaces or the cluster's, and one pod is to show that it patches. Their number. It counts as
- * an excuse: 0 when there were too many. */
+ * namespaces or the cluster's, none of these VPAs is part of a row any more, and one pod is to show
+ * that it patches. The number of breakers. It counts as an excuse: 0 when there were too many. */
 size_t vpa_proof_repaired(struct vpa_proof *proof);
 
 /* NULL while it is closed; borrowed until the next change. */

@@ -41,6 +41,7 @@ enum vpa_rest {
     VPA_REST_RATE,        /* --eviction-rate-limit, or that of resizes */
     VPA_REST_REFUSED_PDB, /* a PodDisruptionBudget refused its eviction */
     VPA_REST_REFUSED,     /* the API server refused the change */
+    VPA_REST_NOT_NOW,     /* it is not reached, has too much to do or is going down */
     VPA_REST_COUNT
 };
 

@@ -22,10 +22,9 @@ struct vpa_rest_facts { /* borrowed */
     const struct vpa_update_memory *memory;
     vpa_time steady;                       /* now, by the clock of that memory */
     const struct vpa_replica_group *group; /* NULL: it has none */
-    bool evicts;            /* not to be resized: by its mode, or because that failed */
-    bool held;              /* an object that may govern it cannot be read */
-    bool controlled;        /* some controller would make another one */
-    int64_t live, required; /* pods of its owner; how many there have to be */
+    bool held;                             /* an object that may govern it cannot be read */
+    bool controlled;                       /* some controller would make another one */
+    int64_t live, required;                /* pods of its owner; how many there have to be */
     enum vpa_rest turn; /* what proofs, limiter or server said when its turn came; NONE: nothing */
 };
 
