@@ -74,12 +74,17 @@ static void on_written(struct checkpoint_worker *worker)
 }
 
 /* The same failure for many: one line per pass. */
-/* A VPA whose write failed goes first in the next pass, as upstream's does, but not one that is
- * refused: its namespace's quota may be used up for good, and somebody can see to that. */
+/* A VPA whose write failed goes first in the next pass, as upstream's does, and in the flush, but
+ * not one that is refused: its namespace's quota may be used up for good, and somebody can see to
+ * that. */
 static void note(struct failures *failures, const struct checkpoint_worker *worker)
 {
+    struct vpa_checkpoint_turns *turns = vpa_autoscaler_checkpoint_turns(worker->vpa);
+
     if (worker->err.code == VPA_DENIED)
-        vpa_autoscaler_checkpoint_turns(worker->vpa)->last = worker->began;
+        turns->last = worker->began;
+    else
+        turns->stored = 0;
     failures_add(failures, vpa_autoscaler_ns(worker->vpa), checkpoint_job_of(worker)->name,
                  &worker->err);
 }

@@ -125,10 +125,10 @@ vpa_duration vpa_autoscaler_memory_interval(const struct vpa_autoscaler *v, cons
  * recommended for nor stored: both would be made of too little. */
 bool vpa_autoscaler_awaits_history(const struct vpa_autoscaler *v);
 void vpa_autoscaler_set_awaits_history(struct vpa_autoscaler *v, bool awaits);
-/* About its checkpoints, by the monotonic clock, which nobody sets; the writer keeps it. */
+/* About its checkpoints; the writer keeps it. */
 struct vpa_checkpoint_turns {
-    int64_t last;    /* when it had its turn last; below 0: never */
-    uint32_t stored; /* the round of writing from which on everything is stored; 0: none */
+    int64_t last;    /* when it had its turn last, by the monotonic clock; below 0: never */
+    uint32_t stored; /* the round of writing until which everything is stored; 0: none */
 };
 struct vpa_checkpoint_turns *vpa_autoscaler_checkpoint_turns(struct vpa_autoscaler *v);
 
