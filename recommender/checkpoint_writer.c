@@ -97,7 +97,7 @@ static void on_patch_failed(struct checkpoint_worker *worker)
     }
     /* Perhaps somebody took the annotations away, or gave it the first ones. */
     struct checkpoint_job *job = &worker->jobs[worker->next_job];
-    bool is_refused = worker->err.code == VPA_INVALID || worker->err.code == VPA_CONFLICT;
+    bool is_refused = worker->err.code == VPA_INVALID;
     bool again = is_refused && !job->turned_over && checkpoint_patches_annotations(worker, job);
     job->entry->annotated ^= again || job->turned_over;
     job->turned_over = true;

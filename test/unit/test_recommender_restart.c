@@ -2,6 +2,7 @@
  * What outlives a restart of the recommender beside the histories: the memory peaks of intervals
  * that are not over, in an annotation of the checkpoint.
  */
+#include "captured_log.h"
 #include "recommender_fixture.h"
 
 #include "vpa/api/checkpoint.h"
@@ -191,6 +192,31 @@ START_TEST(a_patch_that_is_refused_is_tried_once_more)
     pass(USAGE("1", "1Gi"));
     ck_assert(wrote_intervals());
     ck_assert_str_eq(annotation("team"), "a");
+}
+END_TEST
+
+static bool have_a_conflict(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (strcmp(q->method, "PATCH") != 0 || !vpa_str_ends_with(q->path, "/web-app"))
+        return false;
+    if (hook_calls++ == 0)
+        vpa_memory_reply_status(r, 409, "Conflict", "the object has been modified");
+    return hook_calls == 1;
+}
+
+/* It says nothing about the annotations. */
+START_TEST(a_patch_in_conflict_waits_for_the_next_pass)
+{
+    put_checkpoint(other_annotations[2], EMPTY);
+    use_a_peak(NULL);
+    hook = have_a_conflict;
+    capture_log(0);
+    pass(USAGE("1", "5Gi"));
+    ck_assert_uint_eq(hook_calls, 1);
+    ck_assert_uint_eq(logged("the object has been modified"), 1);
+    pass(USAGE("1", "1Gi"));
+    ck_assert_uint_eq(hook_calls, 2);
+    ck_assert(wrote_intervals());
 }
 END_TEST
 
@@ -706,6 +732,7 @@ int main(void)
     tcase_add_test(tcase, a_target_that_was_taken_away_comes_back_when_due);
     tcase_add_test(tcase, a_patch_that_is_refused_is_tried_once_more);
     tcase_add_test(tcase, a_patch_that_is_refused_once_takes_no_annotations);
+    tcase_add_test(tcase, a_patch_in_conflict_waits_for_the_next_pass);
     tcase_add_test(tcase, annotations_that_came_since_the_list_stay);
     tcase_add_loop_test(tcase, intervals_of_another_history_are_ignored, 0, 2);
     tcase_add_loop_test(tcase, history_goes_when_the_vpa_names_another_target, 0, 2);
