@@ -100,11 +100,14 @@ static void on_patch_failed(struct checkpoint_worker *worker)
     bool is_refused = worker->err.code == VPA_INVALID;
     bool again = is_refused && !job->turned_over && checkpoint_patches_annotations(worker, job);
     job->entry->annotated ^= again || job->turned_over;
-    job->turned_over = true;
     if (again) {
+        job->turned_over = true;
+        worker->refusal = worker->err;
         checkpoint_send_patch(worker);
         return;
     }
+    if (is_refused && job->turned_over)
+        worker->err = worker->refusal; /* not that it had annotations, or none */
     note(&worker->writer->unsaved, worker);
     worker->stage = STAGE_IDLE;
 }
