@@ -69,6 +69,69 @@ START_TEST(peaks_of_open_intervals_outlive_a_restart)
 }
 END_TEST
 
+/* An eviction at 12:02, and later more usage than it tells of. */
+static void use_a_peak_after_an_eviction(const char *flag)
+{
+    start(flag);
+    pass(USAGE("1", "300Mi"));
+    pass(USAGE("1", "300Mi"));
+    change(EVICTION("e", "\"uid\":\"1\",", "12:02", "1Gi"));
+    pass(USAGE("1", "300Mi"));
+    for (int i = 0; i < 2; i++)
+        pass(USAGE("1", "2Gi"));
+}
+
+/* The API server tells a new process of it once more. */
+START_TEST(an_eviction_counts_once_beside_a_resumed_interval)
+{
+    use_a_peak_after_an_eviction(NULL);
+    int64_t before = target_memory();
+    for (int i = 0; i < 2; i++) {
+        stop();
+        start(NULL);
+        pass(USAGE("1", "1Gi"));
+        ck_assert_int_eq(target_memory(), before);
+    }
+    stop();
+    change(EVICTION("f", "\"uid\":\"2\",", "12:20", "1Gi")); /* nobody has counted that */
+    start(NULL);
+    pass(USAGE("1", "1Gi"));
+    ck_assert_int_gt(target_memory(), before * 11 / 10);
+}
+END_TEST
+
+#define APP_IS(restarts, state)                                                                    \
+    APPLY("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"web-1\","              \
+          "\"namespace\":\"shop\",\"labels\":{\"app\":\"web\"}},\"spec\":{\"containers\":[{"       \
+          "\"name\":\"app\"}]},\"status\":{\"phase\":\"Running\",\"containerStatuses\":[{"         \
+          "\"name\":\"app\",\"restartCount\":" restarts ",\"state\":" state "}]}}")
+
+/* Nodes date them by clocks of their own, and nobody tells of them again. */
+START_TEST(a_kill_counts_beside_a_resumed_interval)
+{
+    change(APP_IS("0", "{\"running\":{}}"));
+    use_a_peak(NULL);
+    int64_t before = target_memory();
+    stop();
+    start(NULL);
+    change(APP_IS("0", "{\"terminated\":{\"reason\":\"OOMKilled\",\"finishedAt\":"
+                       "\"2026-01-15T12:02:00Z\"}}"));
+    pass(USAGE("1", "1Gi"));
+    ck_assert_int_gt(target_memory(), before * 11 / 10);
+}
+END_TEST
+
+/* Nobody knows what an eviction did to an interval that was lost. */
+START_TEST(an_eviction_counts_again_in_a_new_interval)
+{
+    use_a_peak_after_an_eviction(OFF);
+    stop();
+    start(OFF);
+    pass(USAGE("1", "300Mi"));
+    ck_assert_int_gt(target_memory(), (int64_t)1200 << 20);
+}
+END_TEST
+
 /* Of the last pass. */
 static bool wrote_intervals(void)
 {
@@ -746,6 +809,9 @@ int main(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, peaks_of_open_intervals_outlive_a_restart);
+    tcase_add_test(tcase, an_eviction_counts_once_beside_a_resumed_interval);
+    tcase_add_test(tcase, a_kill_counts_beside_a_resumed_interval);
+    tcase_add_test(tcase, an_eviction_counts_again_in_a_new_interval);
     tcase_add_test(tcase, intervals_are_written_when_they_change);
     tcase_add_test(tcase, without_the_flag_a_restart_forgets_them);
     tcase_add_loop_test(tcase, the_annotations_of_others_stay, 0, VPA_COUNT(other_annotations));
