@@ -148,6 +148,8 @@ void checkpoint_jobs_keep(struct checkpoint_worker *worker, size_t count)
         struct checkpoint_job *job = &worker->jobs[--worker->job_count];
         size_t text = text_of(job);
 
+        if (worker->job_count >= worker->next_job) /* not done */
+            vpa_autoscaler_checkpoint_turns(worker->vpa)->stored = 0;
         worker->texts -= text;
         worker->writer->texts -= text;
         job_release(job);

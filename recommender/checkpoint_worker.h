@@ -61,7 +61,8 @@ struct checkpoint_worker {
     bool failed;
     bool missing; /* the object, not the kind or the namespace */
     struct vpa_error err;
-    bool took_one; /* has finished a VPA */
+    struct vpa_error refusal; /* of the first try, when there is a second one */
+    bool took_one;            /* has finished a VPA */
 };
 
 struct checkpoint_writer {

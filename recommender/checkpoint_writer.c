@@ -74,12 +74,17 @@ static void on_written(struct checkpoint_worker *worker)
 }
 
 /* The same failure for many: one line per pass. */
-/* A VPA whose write failed goes first in the next pass, as upstream's does, but not one that is
- * refused: its namespace's quota may be used up for good, and somebody can see to that. */
+/* A VPA whose write failed goes first in the next pass, as upstream's does, and in the flush, but
+ * not one that is refused: its namespace's quota may be used up for good, and somebody can see to
+ * that. */
 static void note(struct failures *failures, const struct checkpoint_worker *worker)
 {
+    struct vpa_checkpoint_turns *turns = vpa_autoscaler_checkpoint_turns(worker->vpa);
+
     if (worker->err.code == VPA_DENIED)
-        vpa_autoscaler_checkpoint_turns(worker->vpa)->last = worker->began;
+        turns->last = worker->began;
+    else
+        turns->stored = 0;
     failures_add(failures, vpa_autoscaler_ns(worker->vpa), checkpoint_job_of(worker)->name,
                  &worker->err);
 }
@@ -92,14 +97,17 @@ static void on_patch_failed(struct checkpoint_worker *worker)
     }
     /* Perhaps somebody took the annotations away, or gave it the first ones. */
     struct checkpoint_job *job = &worker->jobs[worker->next_job];
-    bool is_refused = worker->err.code == VPA_INVALID || worker->err.code == VPA_CONFLICT;
+    bool is_refused = worker->err.code == VPA_INVALID;
     bool again = is_refused && !job->turned_over && checkpoint_patches_annotations(worker, job);
     job->entry->annotated ^= again || job->turned_over;
-    job->turned_over = true;
     if (again) {
+        job->turned_over = true;
+        worker->refusal = worker->err;
         checkpoint_send_patch(worker);
         return;
     }
+    if (is_refused && job->turned_over)
+        worker->err = worker->refusal; /* not that it had annotations, or none */
     note(&worker->writer->unsaved, worker);
     worker->stage = STAGE_IDLE;
 }

@@ -33,6 +33,7 @@ struct search {
     struct vpa_table targets;              /* namespace, kind, name -> struct target */
     struct target **target_of;             /* by place; NULL: selects pods itself */
     size_t set;                            /* counts label sets */
+    size_t tries_left;                     /* for the set in hand */
 };
 
 static bool selects_itself(const struct vpa_object *vpa)
@@ -103,8 +104,8 @@ struct filed {
 
 /* Longer pairs are cut: the bucket then holds selectors of others, too. */
 #define BUCKET_KEY_MAX 1024
-/* Selectors of one bucket that are tried on a label set which has the pair but does not match them.
- * So many weaker ones are needed only to keep the recommender busy. */
+/* Selectors that are tried on a label set beside the first one of each bucket. More than these are
+ * needed only to keep the recommender busy. */
 #define TRIES_MAX 100
 
 /* value NULL: of those without a pair. */
@@ -180,17 +181,24 @@ static void index_foreign(struct search *s)
             file_foreign(s, ordered[i]);
 }
 
+static bool may_try(struct search *s, const struct bucket *bucket, const struct filed *filed)
+{
+    if (filed != bucket->first && s->tries_left == 0)
+        return false;
+    s->tries_left -= filed != bucket->first;
+    s->conflicts->comparisons++;
+    return true;
+}
+
 /* The strongest one that matches the labels. */
 static const struct vpa_object *first_in(struct search *s, const struct bucket *bucket,
                                          const struct vpa_labels *labels)
 {
     const struct filed *filed = bucket ? bucket->first : NULL;
 
-    for (size_t tries = 0; filed && tries < TRIES_MAX; filed = filed->next, tries++) {
-        s->conflicts->comparisons++;
+    for (; filed && may_try(s, bucket, filed); filed = filed->next)
         if (vpa_selector_matches(filed->candidate->selector, labels))
             return filed->candidate->vpa;
-    }
     return NULL;
 }
 
@@ -213,9 +221,11 @@ static void compare_foreign(struct search *s, const struct vpa_labels *labels,
                             struct vpa_autoscaler *const *vpas, size_t count)
 {
     const char *ns = vpa_autoscaler_ns(vpas[0]);
-    const struct vpa_object *selecting = find_foreign(s, &s->selecting, ns, labels), *any = NULL;
+    const struct vpa_object *selecting, *any = NULL;
     bool own_selects = false;
 
+    s->tries_left = TRIES_MAX;
+    selecting = find_foreign(s, &s->selecting, ns, labels);
     for (size_t i = 0; i < count && !own_selects; i++)
         own_selects = target_of(s, vpas[i]) == NULL;
     if (own_selects)

@@ -23,8 +23,8 @@ struct conflicts {
 /* Of the model as it is now, and of the VPAs of other recommenders; a selector that is
  * not known is NULL. The objects are borrowed until the release, and until then no VPA may come to
  * the model or leave it. Takes time in proportion to VPAs and, for each label set, the VPAs of the
- * model that match it and its labels: of foreign VPAs whose selectors demand the same pair, or
- * none, the hundred strongest are compared with it. */
+ * model that match it and its labels: of foreign VPAs those are compared with it that are the
+ * strongest ones to demand one of its pairs, or none, and a hundred more. */
 void conflicts_find(struct conflicts *conflicts, struct vpa_cluster *cluster,
                     const struct vpa_candidate *foreign, size_t foreign_count);
 void conflicts_release(struct conflicts *conflicts);

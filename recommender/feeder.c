@@ -320,18 +320,27 @@ static int on_event(void *ctx, enum vpa_reflector_event event, const struct vpa_
     return err->code == VPA_OK ? 0 : -1;
 }
 
+static int record_oom(struct feeder *f, const struct vpa_oom *oom, vpa_time now,
+                      struct vpa_error *err)
+{
+    const struct vpa_container_name name = {oom->ns, oom->pod, oom->container};
+    struct vpa_sample_target to;
+
+    if (vpa_cluster_container(f->cluster, &name, now, &to, err) < 0)
+        return -1;
+    to.is_eviction = oom->is_eviction;
+    return vpa_cluster_record_oom(&to, usage_time(oom->time, now), oom->memory, now, err);
+}
+
 void feeder_record_ooms(struct feeder *f, vpa_time now)
 {
     struct failures unknown = {.message = "Failed to record OOM"};
 
     for (size_t i = 0; i < f->ooms.count; i++) {
         const struct vpa_oom *oom = &f->ooms.items[i];
-        const struct vpa_container_name name = {oom->ns, oom->pod, oom->container};
-        struct vpa_sample_target to;
         struct vpa_error err;
 
-        if (vpa_cluster_container(f->cluster, &name, now, &to, &err) < 0 ||
-            vpa_cluster_record_oom(&to, usage_time(oom->time, now), oom->memory, now, &err) < 0)
+        if (record_oom(f, oom, now, &err) < 0)
             failures_add(&unknown, oom->ns, oom->pod, &err);
     }
     failures_report(&unknown);

@@ -96,7 +96,7 @@ int vpa_cluster_container(struct vpa_cluster *c, const struct vpa_container_name
                         name->ns, name->pod, name->container);
     if (!container->member) /* collected since */
         container->member = vpa_group_get_member(c, pod->group, container->name, now);
-    *out = (struct vpa_sample_target){c, pod, container, init};
+    *out = (struct vpa_sample_target){c, pod, container, init, false};
     return 0;
 }
 
@@ -137,10 +137,19 @@ int vpa_cluster_add_sample(const struct vpa_sample_target *to, enum vpa_kind kin
     return 0;
 }
 
+/* The former process had the event, as it had the sample. */
+static bool is_known_eviction(const struct vpa_sample_target *to, vpa_time t)
+{
+    uint32_t resumed_from = to->container->state.resumed_from;
+
+    return to->is_eviction && resumed_from > 0 && t <= vpa_time_from_unix(resumed_from, 0);
+}
+
 int vpa_cluster_record_oom(const struct vpa_sample_target *to, vpa_time t, vpa_amount memory,
                            vpa_time now, struct vpa_error *err)
 {
-    if (vpa_container_record_oom(&to->container->state, &to->container->member->state, t, memory,
+    if (!is_known_eviction(to, t) &&
+        vpa_container_record_oom(&to->container->state, &to->container->member->state, t, memory,
                                  observer_of(to->cluster), err) < 0) {
         struct vpa_error reason = err ? *err : (struct vpa_error){0};
         return vpa_fail(err, VPA_INVALID, "error while recording OOM for {{%s %s} %s}, Reason: %s",

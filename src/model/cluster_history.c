@@ -461,6 +461,16 @@ static struct vpa_tracked_container *take_owner(struct owner *owners, size_t cou
     return low < count && owners[low].pod_uid == uid ? VPA_STEAL(owners[low].container) : NULL;
 }
 
+/* history: which the interval stands beside. */
+static void resume(struct vpa_tracked_container *owner, const struct vpa_aggregate *history,
+                   const struct vpa_open_interval *interval, vpa_time now)
+{
+    vpa_time last = history->last_sample;
+
+    if (vpa_container_resume(&owner->state, &owner->member->state, interval, now) && last > 0)
+        owner->state.resumed_from = (uint32_t)(last / VPA_SECOND);
+}
+
 int vpa_cluster_resume_intervals(struct vpa_cluster *c, const char *ns, const char *vpa_name,
                                  const char *container, const struct vpa_open_intervals *open,
                                  vpa_time now, struct vpa_error *err)
@@ -484,7 +494,7 @@ int vpa_cluster_resume_intervals(struct vpa_cluster *c, const char *ns, const ch
 
         /* One that has an interval got it from the checkpoint of another VPA of the same pods. */
         if (owner)
-            vpa_container_resume(&owner->state, &owner->member->state, interval, now);
+            resume(owner, initial->state, interval, now);
         else
             vpa_aggregate_add_memory(initial->state, interval->end,
                                      vpa_amount_max(interval->usage, interval->oom));

@@ -94,13 +94,13 @@ static bool has_room(struct vpa_oom_queue *q, const struct share *share)
     return true;
 }
 
-void vpa_oom_queue_push(struct vpa_oom_queue *q, vpa_time t, vpa_amount memory, const char *ns,
-                        const char *pod, const char *container)
+struct vpa_oom *vpa_oom_queue_push(struct vpa_oom_queue *q, vpa_time t, vpa_amount memory,
+                                   const char *ns, const char *pod, const char *container)
 {
     struct share *share = share_of(q, ns);
 
     if (!has_room(q, share))
-        return;
+        return NULL;
     VPA_GROW(q->items, q->count, q->capacity);
     q->items[q->count++] = (struct vpa_oom){
         .time = t,
@@ -111,6 +111,7 @@ void vpa_oom_queue_push(struct vpa_oom_queue *q, vpa_time t, vpa_amount memory, 
     };
     share->count++;
     q->most = share->count > q->most ? share->count : q->most;
+    return &q->items[q->count - 1];
 }
 
 /* ---- pod status ---- */
@@ -253,9 +254,11 @@ static int observe_usage(struct vpa_oom_queue *q, const struct vpa_event *event,
                            err) < 0)
         return vpa_wrap(err, "eviction of pod %s/%s: usage of container %.*s", event->involved_ns,
                         event->involved_name, (int)container.len, container.ptr);
-    vpa_oom_queue_push(q, event->meta.creation, vpa_quantity_value(&quantity), event->involved_ns,
-                       event->involved_name,
-                       vpa_arena_strndup(&arena, container.ptr, container.len));
+    struct vpa_oom *oom = vpa_oom_queue_push(
+        q, event->meta.creation, vpa_quantity_value(&quantity), event->involved_ns,
+        event->involved_name, vpa_arena_strndup(&arena, container.ptr, container.len));
+    if (oom)
+        oom->is_eviction = true;
     return 0;
 }
 

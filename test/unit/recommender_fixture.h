@@ -59,6 +59,14 @@ void change(const char *text);
           "\"labels\":{\"app\":\"web\"}},\"spec\":{\"containers\":[{\"name\":\"app\"}]},"          \
           "\"status\":{\"phase\":"                                                                 \
           "\"Running\"}}")
+/* An eviction for memory, of a container that used that much. */
+#define EVICTION(name, uid, when, usage)                                                           \
+    "{\"apply\":{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"metadata\":{\"name\":\"" name          \
+    "\",\"namespace\":\"shop\"," uid "\"creationTimestamp\":\"2026-01-15T" when ":00Z\","          \
+    "\"annotations\":{\"offending_containers\":\"app\",\"starved_resource\":\"memory\","           \
+    "\"offending_containers_usage\":\"" usage "\"}},\"reason\":\"Evicted\",\"involvedObject\":{"   \
+    "\"kind\":\"Pod\",\"namespace\":\"shop\",\"name\":"                                            \
+    "\"web-1\"}}}"
 #define USAGE(cpu, memory)                                                                         \
     "{\"usage\":[{\"namespace\":\"shop\",\"pod\":\"web-1\",\"containers\":[{\"name\":\"app\","     \
     "\"cpu\":[\"" cpu "\"],\"memory\":[\"" memory "\"]}]}]}"

@@ -218,11 +218,19 @@ END_TEST
 static const struct {
     const char *selector;
     size_t comparisons; /* at most, for each label set */
-} selectors[] = {{"job-name=none", 0},
-                 {"app=web,job-name=none", 100},
-                 {"app=web,!job-name", 100},
-                 {"!job-name", 100},
-                 {"app=web", 1}};
+    int pairs;          /* that the pods have, one of which each demands, too */
+} selectors[] = {{"job-name=none", 0, 0},       {"app=web,job-name=none", 101, 0},
+                 {"app=web,!job-name", 101, 0}, {"!job-name", 101, 0},
+                 {"!job-name", 103, 3},         {"app=web", 1, 0}};
+
+static const char *foreign_selector(int row, int number)
+{
+    const char *selector = selectors[row].selector;
+
+    return selectors[row].pairs == 0
+               ? selector
+               : vpa_arena_printf(&arena, "p%d=x,%s", number % selectors[row].pairs, selector);
+}
 
 START_TEST(many_foreign_ones_cost_little_for_a_label_set)
 {
@@ -237,13 +245,14 @@ START_TEST(many_foreign_ones_cost_little_for_a_label_set)
             c,
             pod_of(&arena, vpa_arena_printf(&arena,
                                             "{\"metadata\":{\"namespace\":\"n0\",\"name\":\"p%d\","
-                                            "\"labels\":{\"app\":\"web\",\"job-name\":\"j%d\"}},"
+                                            "\"labels\":{\"app\":\"web\",\"job-name\":\"j%d\","
+                                            "\"p0\":\"x\",\"p1\":\"x\",\"p2\":\"x\"}},"
                                             "\"spec\":{\"containers\":[{\"name\":\"app\"}]}}",
                                             i, i)),
             NULL, now);
         candidates[i] =
             (struct vpa_candidate){in_namespace(0, vpa_arena_printf(&arena, "w%d", i), 1),
-                                   selector_of(&arena, selectors[_i].selector)};
+                                   selector_of(&arena, foreign_selector(_i, i))};
     }
     conflicts_find(&conflicts, c, candidates, MANY);
     ck_assert_uint_le(conflicts.comparisons, MANY * selectors[_i].comparisons);

@@ -434,15 +434,6 @@ START_TEST(evictions_are_watched_and_never_listed)
 }
 END_TEST
 
-/* An eviction for memory, of a container that used that much. */
-#define EVICTION(name, uid, usage)                                                                 \
-    "{\"apply\":{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"metadata\":{\"name\":\"" name          \
-    "\",\"namespace\":\"shop\"," uid "\"creationTimestamp\":\"2026-01-15T12:02:00Z\","             \
-    "\"annotations\":{\"offending_containers\":\"app\",\"starved_resource\":\"memory\","           \
-    "\"offending_containers_usage\":\"" usage "\"}},\"reason\":\"Evicted\",\"involvedObject\":{"   \
-    "\"kind\":\"Pod\",\"namespace\":\"shop\",\"name\":"                                            \
-    "\"web-1\"}}}"
-
 /* What was used at an eviction counts like a kill; what becomes of the event later does not. */
 START_TEST(an_eviction_for_memory_counts_once)
 {
@@ -452,12 +443,12 @@ START_TEST(an_eviction_for_memory_counts_once)
     for (int i = 0; i < 3; i++)
         pass(USAGE("100m", "300Mi"));
     before = memory_target();
-    change(EVICTION("e", "\"uid\":\"1\",", "1Gi"));
+    change(EVICTION("e", "\"uid\":\"1\",", "12:02", "1Gi"));
     pass(USAGE("100m", "300Mi"));
     after = memory_target();
     ck_assert_int_ge(after, 1100 << 20);
     ck_assert_int_lt(before, 800 << 20);
-    change(EVICTION("e", "\"uid\":\"2\",", "9Gi"));
+    change(EVICTION("e", "\"uid\":\"2\",", "12:02", "9Gi"));
     pass(USAGE("100m", "300Mi"));
     change("{\"delete\":{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"namespace\":\"shop\",\"name\":"
            "\"e\"}}");
@@ -470,7 +461,7 @@ START_TEST(an_eviction_that_cannot_be_read_is_told)
 {
     start(NULL);
     capture_log(0);
-    change(EVICTION("e", "\"uid\":\"1\",", "much"));
+    change(EVICTION("e", "\"uid\":\"1\",", "12:02", "much"));
     pass(USAGE("100m", "300Mi"));
     ck_assert_uint_eq(logged("Skipping an object that cannot be used"), 1);
     ck_assert_uint_eq(logged("usage of container app"), 1);

@@ -2,6 +2,7 @@
  * What outlives a restart of the recommender beside the histories: the memory peaks of intervals
  * that are not over, in an annotation of the checkpoint.
  */
+#include "captured_log.h"
 #include "recommender_fixture.h"
 
 #include "vpa/api/checkpoint.h"
@@ -65,6 +66,69 @@ START_TEST(peaks_of_open_intervals_outlive_a_restart)
         pass(USAGE("1", "1Gi"));
         ck_assert_int_eq(target_memory(), before);
     }
+}
+END_TEST
+
+/* An eviction at 12:02, and later more usage than it tells of. */
+static void use_a_peak_after_an_eviction(const char *flag)
+{
+    start(flag);
+    pass(USAGE("1", "300Mi"));
+    pass(USAGE("1", "300Mi"));
+    change(EVICTION("e", "\"uid\":\"1\",", "12:02", "1Gi"));
+    pass(USAGE("1", "300Mi"));
+    for (int i = 0; i < 2; i++)
+        pass(USAGE("1", "2Gi"));
+}
+
+/* The API server tells a new process of it once more. */
+START_TEST(an_eviction_counts_once_beside_a_resumed_interval)
+{
+    use_a_peak_after_an_eviction(NULL);
+    int64_t before = target_memory();
+    for (int i = 0; i < 2; i++) {
+        stop();
+        start(NULL);
+        pass(USAGE("1", "1Gi"));
+        ck_assert_int_eq(target_memory(), before);
+    }
+    stop();
+    change(EVICTION("f", "\"uid\":\"2\",", "12:20", "1Gi")); /* nobody has counted that */
+    start(NULL);
+    pass(USAGE("1", "1Gi"));
+    ck_assert_int_gt(target_memory(), before * 11 / 10);
+}
+END_TEST
+
+#define APP_IS(restarts, state)                                                                    \
+    APPLY("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"web-1\","              \
+          "\"namespace\":\"shop\",\"labels\":{\"app\":\"web\"}},\"spec\":{\"containers\":[{"       \
+          "\"name\":\"app\"}]},\"status\":{\"phase\":\"Running\",\"containerStatuses\":[{"         \
+          "\"name\":\"app\",\"restartCount\":" restarts ",\"state\":" state "}]}}")
+
+/* Nodes date them by clocks of their own, and nobody tells of them again. */
+START_TEST(a_kill_counts_beside_a_resumed_interval)
+{
+    change(APP_IS("0", "{\"running\":{}}"));
+    use_a_peak(NULL);
+    int64_t before = target_memory();
+    stop();
+    start(NULL);
+    change(APP_IS("0", "{\"terminated\":{\"reason\":\"OOMKilled\",\"finishedAt\":"
+                       "\"2026-01-15T12:02:00Z\"}}"));
+    pass(USAGE("1", "1Gi"));
+    ck_assert_int_gt(target_memory(), before * 11 / 10);
+}
+END_TEST
+
+/* Nobody knows what an eviction did to an interval that was lost. */
+START_TEST(an_eviction_counts_again_in_a_new_interval)
+{
+    use_a_peak_after_an_eviction(OFF);
+    stop();
+    start(OFF);
+    pass(USAGE("1", "300Mi"));
+    ck_assert_int_gt(target_memory(), (int64_t)1200 << 20);
 }
 END_TEST
 
@@ -191,6 +255,52 @@ START_TEST(a_patch_that_is_refused_is_tried_once_more)
     pass(USAGE("1", "1Gi"));
     ck_assert(wrote_intervals());
     ck_assert_str_eq(annotation("team"), "a");
+}
+END_TEST
+
+/* As a policy of the cluster may; the API server tests the annotations of the second try. */
+static bool refuse_members(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (!vpa_str_ends_with(q->path, "/web-app") || strstr(vpa_or_empty(q->body), "\"test\""))
+        return false;
+    vpa_memory_reply_status(r, 422, "Invalid", "peaks are not wanted here");
+    return true;
+}
+
+START_TEST(the_first_reason_of_a_refusal_is_told)
+{
+    put_checkpoint(other_annotations[2], EMPTY);
+    use_a_peak(NULL);
+    hook = refuse_members;
+    capture_log(0);
+    pass(USAGE("1", "5Gi"));
+    ck_assert_uint_eq(count_writes("PATCH", "/web-app"), 1); /* the second one */
+    ck_assert_msg(logged("peaks are not wanted here") == 1, "%s", logged_text());
+}
+END_TEST
+
+static bool have_a_conflict(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (strcmp(q->method, "PATCH") != 0 || !vpa_str_ends_with(q->path, "/web-app"))
+        return false;
+    if (hook_calls++ == 0)
+        vpa_memory_reply_status(r, 409, "Conflict", "the object has been modified");
+    return hook_calls == 1;
+}
+
+/* It says nothing about the annotations. */
+START_TEST(a_patch_in_conflict_waits_for_the_next_pass)
+{
+    put_checkpoint(other_annotations[2], EMPTY);
+    use_a_peak(NULL);
+    hook = have_a_conflict;
+    capture_log(0);
+    pass(USAGE("1", "5Gi"));
+    ck_assert_uint_eq(hook_calls, 1);
+    ck_assert_uint_eq(logged("the object has been modified"), 1);
+    pass(USAGE("1", "1Gi"));
+    ck_assert_uint_eq(hook_calls, 2);
+    ck_assert(wrote_intervals());
 }
 END_TEST
 
@@ -699,6 +809,9 @@ int main(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, peaks_of_open_intervals_outlive_a_restart);
+    tcase_add_test(tcase, an_eviction_counts_once_beside_a_resumed_interval);
+    tcase_add_test(tcase, a_kill_counts_beside_a_resumed_interval);
+    tcase_add_test(tcase, an_eviction_counts_again_in_a_new_interval);
     tcase_add_test(tcase, intervals_are_written_when_they_change);
     tcase_add_test(tcase, without_the_flag_a_restart_forgets_them);
     tcase_add_loop_test(tcase, the_annotations_of_others_stay, 0, VPA_COUNT(other_annotations));
@@ -706,6 +819,8 @@ int main(void)
     tcase_add_test(tcase, a_target_that_was_taken_away_comes_back_when_due);
     tcase_add_test(tcase, a_patch_that_is_refused_is_tried_once_more);
     tcase_add_test(tcase, a_patch_that_is_refused_once_takes_no_annotations);
+    tcase_add_test(tcase, the_first_reason_of_a_refusal_is_told);
+    tcase_add_test(tcase, a_patch_in_conflict_waits_for_the_next_pass);
     tcase_add_test(tcase, annotations_that_came_since_the_list_stay);
     tcase_add_loop_test(tcase, intervals_of_another_history_are_ignored, 0, 2);
     tcase_add_loop_test(tcase, history_goes_when_the_vpa_names_another_target, 0, 2);

@@ -125,10 +125,10 @@ vpa_duration vpa_autoscaler_memory_interval(const struct vpa_autoscaler *v, cons
  * recommended for nor stored: both would be made of too little. */
 bool vpa_autoscaler_awaits_history(const struct vpa_autoscaler *v);
 void vpa_autoscaler_set_awaits_history(struct vpa_autoscaler *v, bool awaits);
-/* About its checkpoints, by the monotonic clock, which nobody sets; the writer keeps it. */
+/* About its checkpoints; the writer keeps it. */
 struct vpa_checkpoint_turns {
-    int64_t last;    /* when it had its turn last; below 0: never */
-    uint32_t stored; /* the round of writing from which on everything is stored; 0: none */
+    int64_t last;    /* when it had its turn last, by the monotonic clock; below 0: never */
+    uint32_t stored; /* the round of writing until which everything is stored; 0: none */
 };
 struct vpa_checkpoint_turns *vpa_autoscaler_checkpoint_turns(struct vpa_autoscaler *v);
 
@@ -215,7 +215,8 @@ struct vpa_sample_target {
     struct vpa_cluster *cluster;
     struct vpa_tracked_pod *pod;
     struct vpa_tracked_container *container;
-    bool init; /* an init container of the pod has that name now: its usage does not count */
+    bool init;        /* an init container of the pod has that name now: its usage does not count */
+    bool is_eviction; /* set by the caller, for vpa_cluster_record_oom */
 };
 /* VPA_NOT_FOUND ("KeyError: ...") for an unknown pod or container; VPA_NOT_OURS when only an
  * init container has that name. */
@@ -225,7 +226,8 @@ int vpa_cluster_container(struct vpa_cluster *c, const struct vpa_container_name
 /* usage in millicores or bytes. VPA_INVALID ("sample discarded ...") when refused. */
 int vpa_cluster_add_sample(const struct vpa_sample_target *to, enum vpa_kind kind, vpa_time t,
                            vpa_amount usage, vpa_time now, struct vpa_error *err) VPA_MUST_CHECK;
-/* memory: request of the container when it was killed, bytes. VPA_INVALID when it is too old. */
+/* memory: request of the container when it was killed, bytes. VPA_INVALID when it is too old. An
+ * eviction that the interval held when it was resumed is not counted in it again. */
 int vpa_cluster_record_oom(const struct vpa_sample_target *to, vpa_time t, vpa_amount memory,
                            vpa_time now, struct vpa_error *err) VPA_MUST_CHECK;
 

@@ -25,6 +25,7 @@ struct vpa_oom {
     const char *ns;    /* the three texts belong to the queue */
     const char *pod;
     const char *container;
+    bool is_eviction; /* of which the API server tells each new process for an hour */
 };
 
 struct vpa_oom_queue {
@@ -41,8 +42,9 @@ void vpa_oom_queue_init(struct vpa_oom_queue *q);
 void vpa_oom_queue_release(struct vpa_oom_queue *q);
 /* Forgets the entries, not the events seen. */
 void vpa_oom_queue_clear(struct vpa_oom_queue *q);
-void vpa_oom_queue_push(struct vpa_oom_queue *q, vpa_time t, vpa_amount memory, const char *ns,
-                        const char *pod, const char *container);
+/* The new entry; NULL: there was no room for it. */
+struct vpa_oom *vpa_oom_queue_push(struct vpa_oom_queue *q, vpa_time t, vpa_amount memory,
+                                   const char *ns, const char *pod, const char *container);
 
 /*
  * What is kept of a container's status between two versions of its pod: 24 bytes instead of the
