@@ -1,7 +1,7 @@
 /*
  * At start the registration is deleted if it is there and created anew, as upstream does, but for
- * one of which only settings or the CA differ: it is patched, and no pod passes meanwhile. Where
- * there was none, a replica that is faster is as good; what is there again after we have deleted it
+ * one of which only settings or the CA differ: it is patched, and no pod passes meanwhile; only
+ * where that is forbidden it is deleted as well. Where there was none, a replica that is faster is as good; what is there again after we have deleted it
  * an older replica has put back, by its own flags, and it is looked at again. A new CA of a file
  * changes only caBundle, by a patch that is left out when the stored bundle is the same.
  */
@@ -57,7 +57,10 @@ int webhook_call(struct vpa_kube_client *client, enum vpa_kube_verb verb, const 
     /* A test operation that failed: see has_details of struct vpa_kube_status. */
     if (result.status_code == 422 && result.status.has_details && !result.status.cause_count && err)
         err->code = VPA_CONFLICT;
-    if (result.status_code != 0 && err && err->code == VPA_RETRY) /* it has answered */
+    if (result.status_code == 401 && err) /* that says nothing of our rights */
+        err->code = VPA_RETRY;
+    if (result.status_code != 0 && verb == VPA_KUBE_CREATE && err &&
+        err->code == VPA_RETRY) /* it has answered, and upstream takes that as final */
         err->code = VPA_DENIED;
     return -1;
 }
@@ -135,17 +138,18 @@ static int replace(struct vpa_kube_client *client, const struct registration_wan
     struct vpa_error failure;
 
     *found = RIGHT;
-    if (stays(view, name, ca))
+    if (stays(view, name, ca) ||
+        (!*view->fault && write_over(client, wanted, view, ca, &failure) == 0))
         return 0;
-    if (!*view->fault) {
-        if (write_over(client, wanted, view, ca, &failure) == 0)
-            return 0;
-        *found = OVERTAKEN;
-        if (failure.code == VPA_CONFLICT || failure.code == VPA_NOT_FOUND)
-            return 0;
-    }
-    *found = DELETED; /* there may be no right to patch it */
-    return delete (client, name, err);
+    *found = DELETED;
+    if (*view->fault || failure.code == VPA_DENIED) /* there may be no right to patch it */
+        return delete (client, name, err);
+    *found = OVERTAKEN;
+    if (failure.code == VPA_CONFLICT || failure.code == VPA_NOT_FOUND)
+        return 0;
+    if (err)
+        *err = failure;
+    return vpa_wrap(err, "cannot patch MutatingWebhookConfiguration %s", name);
 }
 
 /* Any failure to read it is taken as absence, as upstream does; creation will tell. Only who stops

@@ -16,7 +16,7 @@ char *webhook_read_ca(const char *path);
 /* Makes the object as our flags and our CA want it: patched, or deleted and created anew. One that
  * is so already stays, and so does one that Helm made, which is said. Pumps the loop. Another
  * replica that registers it first (AlreadyExists) is success, but what an older one puts back after
- * we have deleted it is not left. VPA_RETRY: the API server does not answer. */
+ * we have deleted it is not left. VPA_RETRY: worth another try later, no answer among others. */
 int webhook_register(struct vpa_kube_client *client, const struct admission_config *config,
                      const char *ns, const char *ca, struct vpa_error *err) VPA_MUST_CHECK;
 /* Puts the CA file into the registered object if it differs. Pumps the loop; an empty or unreadable
@@ -24,7 +24,9 @@ int webhook_register(struct vpa_kube_client *client, const struct admission_conf
  * try. */
 int webhook_reload_ca(struct vpa_kube_client *client, const struct admission_config *config);
 /* One call about the object of that name (NULL: the collection). VPA_CONFLICT also when a JSON
- * Patch tests what is not so any more, VPA_RETRY only without an answer. Pumps the loop. */
+ * Patch tests what is not so any more, VPA_RETRY also when the server does not see who we are
+ * (401), so that VPA_DENIED speaks of our rights; of a creation that was answered VPA_DENIED instead.
+ * Pumps the loop. */
 int webhook_call(struct vpa_kube_client *client, enum vpa_kube_verb verb, const char *name,
                  const struct vpa_buf *body, struct vpa_error *err) VPA_MUST_CHECK;
 /* Path of the object, of the collection for NULL; path is initialised. */

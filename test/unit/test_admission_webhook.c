@@ -17,6 +17,10 @@
 #define HELMS ANNOTATED("\"meta.helm.sh/release-name\":\"vpa\"")
 #define CA "-CA-"
 #define OTHER_CA "other CA"
+#define CANNOT_CREATE "cannot create MutatingWebhookConfiguration " NAME ": "
+#define CANNOT_PATCH "cannot patch MutatingWebhookConfiguration " NAME ": "
+#define CANNOT_DELETE "cannot delete MutatingWebhookConfiguration " NAME ": "
+#define LOST (-1) /* no status: the connection is lost */
 #define TESTED                                                                                     \
     "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Invalid\",\"code\":422,\"details\":" \
     "{%s}}"
@@ -44,7 +48,9 @@ static int serve_first(void *ctx, const struct vpa_memory_request *q, struct vpa
         sim_cluster_put_text(sim, VPA_STEAL(rivals));
     if (!vpa_str_eq(q->method, refused))
         return 0;
-    if (details)
+    if (refusal == LOST)
+        vpa_memory_reply_fail(r, VPA_TRANSPORT_RESET);
+    else if (details)
         vpa_memory_reply_json(r, refusal, vpa_arena_printf(&arena, TESTED, details));
     else
         vpa_memory_reply_status(r, refusal, NULL, "refused");
@@ -184,13 +190,24 @@ static const struct refusal_row {
     int status;
     const char *calls;
     const char *error; /* the beginning; NULL: success */
+    enum vpa_code code;
 } refusals[] = {
-    {"POST", 409, "GET DELETE POST GET POST", NULL}, /* another replica was faster */
-    {"POST", 403, "GET DELETE POST", "cannot create MutatingWebhookConfiguration " NAME ": "},
-    {"DELETE", 403, "GET DELETE", "cannot delete MutatingWebhookConfiguration " NAME ": "},
-    {"GET", 403, "GET POST", NULL}, /* taken as absence */
-    {"PATCH", 409, "GET PATCH GET PATCH GET PATCH", NULL},
-    {"PATCH", 403, "GET PATCH DELETE POST", NULL}, /* no right to it: as before there was one */
+    {"POST", 409, "GET DELETE POST GET POST", NULL, 0}, /* another replica was faster */
+    {"POST", 403, "GET DELETE POST", CANNOT_CREATE, VPA_DENIED},
+    {"POST", 422, "GET DELETE POST", CANNOT_CREATE, VPA_INVALID},
+    {"POST", 500, "GET DELETE POST", CANNOT_CREATE, VPA_DENIED},
+    {"DELETE", 403, "GET DELETE", CANNOT_DELETE, VPA_DENIED},
+    {"DELETE", 503, "GET DELETE", CANNOT_DELETE, VPA_RETRY},
+    /* What passes leaves what is there. */
+    {"PATCH", 500, "GET PATCH", CANNOT_PATCH, VPA_RETRY},
+    {"PATCH", 503, "GET PATCH", CANNOT_PATCH, VPA_RETRY},
+    {"PATCH", 429, "GET PATCH", CANNOT_PATCH, VPA_RETRY},
+    {"PATCH", 401, "GET PATCH", CANNOT_PATCH, VPA_RETRY},
+    {"PATCH", LOST, "GET PATCH", CANNOT_PATCH, VPA_RETRY},
+    {"PATCH", 400, "GET PATCH", CANNOT_PATCH, VPA_INVALID},
+    {"GET", 403, "GET POST", NULL, 0}, /* taken as absence */
+    {"PATCH", 409, "GET PATCH GET PATCH GET PATCH", NULL, 0},
+    {"PATCH", 403, "GET PATCH DELETE POST", NULL, 0}, /* no right to it: as before there was one */
 };
 
 START_TEST(refusals_end_the_registration_but_for_a_faster_replica)
@@ -207,6 +224,7 @@ START_TEST(refusals_end_the_registration_but_for_a_faster_replica)
     ck_assert_int_eq(webhook_register(client, &config, "kube-system", CA, &err),
                      row->error ? -1 : 0);
     ck_assert_str_eq(vpa_buf_text(&calls), row->calls);
+    ck_assert_int_eq(err.code, row->code);
     if (row->error)
         ck_assert_msg(vpa_str_starts_with(err.text, row->error), "%s", err.text);
 }
