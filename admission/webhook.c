@@ -1,9 +1,10 @@
 /*
  * At start the registration is deleted if it is there and created anew, as upstream does, but for
  * one of which only settings or the CA differ: it is patched, and no pod passes meanwhile; only
- * where that is forbidden it is deleted as well. Where there was none, a replica that is faster is as good; what is there again after we have deleted it
- * an older replica has put back, by its own flags, and it is looked at again. A new CA of a file
- * changes only caBundle, by a patch that is left out when the stored bundle is the same.
+ * where that is forbidden it is deleted as well. Where there was none, a replica that is faster is
+ * as good; what is there again after we have deleted it an older replica has put back, by its own
+ * flags, and it is looked at again. A new CA of a file changes only caBundle, by a patch that is
+ * left out when the stored bundle is the same.
  */
 #include "webhook.h"
 
@@ -42,6 +43,23 @@ void webhook_path(struct vpa_buf *path, const char *name)
     vpa_kube_path(path, WEBHOOK_GROUP_VERSION, NULL, "mutatingwebhookconfigurations", name, NULL);
 }
 
+static int call(struct vpa_kube_client *client, const struct vpa_kube_call *request,
+                struct vpa_arena *arena, struct vpa_kube_result *result, struct vpa_error *err)
+{
+    if (vpa_kube_do(client, request, arena, result, err) == 0)
+        return 0;
+    /* A test operation that failed: see has_details of struct vpa_kube_status. */
+    if (result->status_code == 422 && result->status.has_details && !result->status.cause_count &&
+        err)
+        err->code = VPA_CONFLICT;
+    if (result->status_code == 401 && err) /* that says nothing of our rights */
+        err->code = VPA_RETRY;
+    if (result->status_code != 0 && request->verb == VPA_KUBE_CREATE && err &&
+        err->code == VPA_RETRY) /* it has answered, and upstream takes that as final */
+        err->code = VPA_DENIED;
+    return -1;
+}
+
 int webhook_call(struct vpa_kube_client *client, enum vpa_kube_verb verb, const char *name,
                  const struct vpa_buf *body, struct vpa_error *err)
 {
@@ -52,17 +70,20 @@ int webhook_call(struct vpa_kube_client *client, enum vpa_kube_verb verb, const 
     webhook_path(&path, name);
     const struct vpa_kube_call request = {
         .verb = verb, .path = vpa_buf_text(&path), .body = body->data, .body_len = body->len};
-    if (vpa_kube_do(client, &request, &arena, &result, err) == 0)
-        return 0;
-    /* A test operation that failed: see has_details of struct vpa_kube_status. */
-    if (result.status_code == 422 && result.status.has_details && !result.status.cause_count && err)
-        err->code = VPA_CONFLICT;
-    if (result.status_code == 401 && err) /* that says nothing of our rights */
-        err->code = VPA_RETRY;
-    if (result.status_code != 0 && verb == VPA_KUBE_CREATE && err &&
-        err->code == VPA_RETRY) /* it has answered, and upstream takes that as final */
-        err->code = VPA_DENIED;
-    return -1;
+    return call(client, &request, &arena, &result, err);
+}
+
+static int read_object(struct vpa_kube_client *client, const char *name, struct vpa_arena *arena,
+                       const struct vpa_json **object, struct vpa_error *err)
+{
+    struct vpa_kube_result result = {0};
+    vpa_auto_buf path = {0};
+
+    webhook_path(&path, name);
+    const struct vpa_kube_call request = {.verb = VPA_KUBE_GET, .path = vpa_buf_text(&path)};
+    if (call(client, &request, arena, &result, err) < 0)
+        return -1;
+    return vpa_json_parse(arena, result.body, result.body_len, object, err);
 }
 
 /* Whether what is there stays: it is Helm's, or just as it would be registered. */
@@ -125,10 +146,19 @@ static int delete (struct vpa_kube_client *client, const char *name, struct vpa_
 /* What is known of the registration after it was looked at. */
 enum found {
     NOTHING,   /* nobody had one */
+    FORBIDDEN, /* we may not read it */
+    UNREAD,    /* it could not be read now */
     DELETED,   /* we have deleted it */
     OVERTAKEN, /* somebody has written it meanwhile */
     RIGHT,
 };
+
+static int fail_as(struct vpa_error *err, const struct vpa_error *failure)
+{
+    if (err)
+        *err = *failure;
+    return -1;
+}
 
 static int replace(struct vpa_kube_client *client, const struct registration_wanted *wanted,
                    const struct registration_view *view, const char *ca, enum found *found,
@@ -147,8 +177,7 @@ static int replace(struct vpa_kube_client *client, const struct registration_wan
     *found = OVERTAKEN;
     if (failure.code == VPA_CONFLICT || failure.code == VPA_NOT_FOUND)
         return 0;
-    if (err)
-        *err = failure;
+    fail_as(err, &failure);
     return vpa_wrap(err, "cannot patch MutatingWebhookConfiguration %s", name);
 }
 
@@ -160,13 +189,14 @@ static int clear_the_way(struct vpa_kube_client *client, const struct registrati
     struct registration_view view = {0};
     const struct vpa_json *object;
     vpa_auto_arena arena = {0};
-    vpa_auto_buf path = {0};
     struct vpa_error unread;
 
-    *found = NOTHING;
-    webhook_path(&path, wanted->config->webhook_config_name);
-    if (vpa_kube_get_json(client, vpa_buf_text(&path), &arena, &object, &unread) < 0)
-        return unread.code == VPA_CANCELLED ? vpa_fail(err, unread.code, "%s", unread.text) : 0;
+    if (read_object(client, wanted->config->webhook_config_name, &arena, &object, &unread) < 0) {
+        *found = unread.code == VPA_NOT_FOUND ? NOTHING
+                 : unread.code == VPA_RETRY   ? UNREAD
+                                              : FORBIDDEN;
+        return unread.code == VPA_CANCELLED ? fail_as(err, &unread) : 0;
+    }
     registration_view_read(&view, object, wanted);
     int result = replace(client, wanted, &view, ca, found, err);
     registration_view_release(&view);
@@ -187,12 +217,19 @@ static int create(struct vpa_kube_client *client, const struct registration_want
         return 0;
     }
     if (failure.code != VPA_CONFLICT) {
-        if (err)
-            *err = failure;
+        fail_as(err, &failure);
         return vpa_wrap(err, "cannot create MutatingWebhookConfiguration %s",
                         wanted->config->webhook_config_name);
     }
-    VPA_INFO("Another replica has registered the webhook", VPA_KERR(&failure));
+    if (*found == UNREAD)
+        return vpa_fail(err, VPA_RETRY,
+                        "MutatingWebhookConfiguration %s is there, but was not read",
+                        wanted->config->webhook_config_name);
+    if (*found == FORBIDDEN)
+        VPA_WARN("There is a registration that cannot be read: it stays as it is",
+                 VPA_KERR(&failure));
+    else
+        VPA_INFO("Another replica has registered the webhook", VPA_KERR(&failure));
     *found = *found == DELETED ? OVERTAKEN : RIGHT; /* by older flags; as ours would be */
     return 0;
 }
@@ -206,7 +243,7 @@ int webhook_register(struct vpa_kube_client *client, const struct admission_conf
     for (int round = 0; round < ROUNDS && found == OVERTAKEN; round++) {
         if (clear_the_way(client, &wanted, ca, &found, err) < 0)
             return -1;
-        if ((found == NOTHING || found == DELETED) && create(client, &wanted, ca, &found, err) < 0)
+        if (found != RIGHT && found != OVERTAKEN && create(client, &wanted, ca, &found, err) < 0)
             return -1;
     }
     return 0;
@@ -253,11 +290,9 @@ static int reload_ca(struct vpa_kube_client *client, const char *name, const cha
 {
     vpa_auto_arena arena = {0};
     const struct vpa_json *object;
-    vpa_auto_buf path = {0};
     bool same;
 
-    webhook_path(&path, name);
-    if (vpa_kube_get_json(client, vpa_buf_text(&path), &arena, &object, err) < 0)
+    if (read_object(client, name, &arena, &object, err) < 0)
         return -1;
     if (*vpa_ca_bundle_injector(object) || registration_view_is_helms(object)) {
         VPA_V(2, "The caBundle of the registration is not ours, skipping patch");
