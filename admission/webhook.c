@@ -246,7 +246,11 @@ int webhook_register(struct vpa_kube_client *client, const struct admission_conf
         if (found != RIGHT && found != OVERTAKEN && create(client, &wanted, ca, &found, err) < 0)
             return -1;
     }
-    return 0;
+    if (found == RIGHT)
+        return 0;
+    return vpa_fail(err, VPA_RETRY,
+                    "MutatingWebhookConfiguration %s: somebody else keeps writing it",
+                    config->webhook_config_name);
 }
 
 /* Whether the first webhook of the object has this bundle. */

@@ -212,7 +212,8 @@ static const struct refusal_row {
     {"GET", 503, "GET POST", UNREAD, VPA_RETRY},
     {"GET", 429, "GET POST", UNREAD, VPA_RETRY},
     {"GET", 401, "GET POST", UNREAD, VPA_RETRY},
-    {"PATCH", 409, "GET PATCH GET PATCH GET PATCH", NULL, 0},
+    {"PATCH", 409, "GET PATCH GET PATCH GET PATCH",
+     "MutatingWebhookConfiguration " NAME ": somebody else keeps writing it", VPA_RETRY},
     {"PATCH", 403, "GET PATCH DELETE POST", NULL, 0}, /* no right to it: as before there was one */
 };
 
