@@ -11,13 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "registration_view.h"
 #include "vpa/api/review.h"
 #include "vpa/base/file.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/ca_bundle.h"
-#include "vpa/json/json_patch.h"
 #include "vpa/net/tls.h"
 
 /* An older replica waits longer before each repair than a round takes. */
@@ -102,23 +100,30 @@ static bool stays(const struct registration_view *view, const char *name, const 
     return true;
 }
 
-/* Our flags or our CA are new and the rest is right: that is written over what is there. A caBundle
- * that is not ours stays. */
-static int write_over(struct vpa_kube_client *client, const struct registration_wanted *wanted,
-                      const struct registration_view *view, const char *ca, struct vpa_error *err)
+void webhook_patch_begin(struct vpa_json_patch *patch, const struct registration_view *view,
+                         struct vpa_buf *body)
+{
+    vpa_json_patch_begin(patch, body);
+    vpa_json_put_string(vpa_json_patch_op(patch, VPA_PATCH_TEST, "/metadata/resourceVersion"),
+                        view->resource_version);
+    vpa_json_patch_end_op(patch);
+}
+
+int webhook_write_over(struct vpa_kube_client *client, const struct registration_wanted *wanted,
+                       const struct registration_view *view, const char *ca, struct vpa_error *err)
 {
     const struct vpa_json *object, *labels;
     struct vpa_json_patch patch;
     vpa_auto_arena arena = {0};
     vpa_auto_buf text = VPA_BUF(WEBHOOK_BODY_MAX), body = VPA_BUF(WEBHOOK_BODY_MAX);
 
-    webhook_encode(wanted->config, wanted->ns, view->ca_is_ours ? ca : view->ca, &text);
+    if (ca)
+        webhook_encode(wanted->config, wanted->ns, ca, &text);
+    else
+        webhook_encode_bundle(wanted->config, wanted->ns, view->ca_base64, &text);
     if (vpa_json_parse(&arena, vpa_buf_text(&text), text.len, &object, err) < 0)
         return -1;
-    vpa_json_patch_begin(&patch, &body);
-    vpa_json_put_string(vpa_json_patch_op(&patch, VPA_PATCH_TEST, "/metadata/resourceVersion"),
-                        view->resource_version);
-    vpa_json_patch_end_op(&patch);
+    webhook_patch_begin(&patch, view, &body);
     vpa_json_put_node(vpa_json_patch_op(&patch, VPA_PATCH_REPLACE, "/webhooks"),
                       vpa_json_find(object, "webhooks"));
     vpa_json_patch_end_op(&patch);
@@ -169,7 +174,9 @@ static int replace(struct vpa_kube_client *client, const struct registration_wan
 
     *found = RIGHT;
     if (stays(view, name, ca) ||
-        (!*view->fault && write_over(client, wanted, view, ca, &failure) == 0))
+        (!*view->fault &&
+         webhook_write_over(client, wanted, view, view->ca_is_ours ? vpa_or_empty(ca) : NULL,
+                            &failure) == 0))
         return 0;
     *found = DELETED;
     if (*view->fault || failure.code == VPA_DENIED) /* there may be no right to patch it */

@@ -5,6 +5,8 @@
 #ifndef ADMISSION_WEBHOOK_H
 #define ADMISSION_WEBHOOK_H
 
+#include "registration_view.h"
+#include "vpa/json/json_patch.h"
 #include "vpa/kube/client.h"
 #include "webhook_object.h"
 
@@ -29,6 +31,14 @@ int webhook_reload_ca(struct vpa_kube_client *client, const struct admission_con
  * Pumps the loop. */
 int webhook_call(struct vpa_kube_client *client, enum vpa_kube_verb verb, const char *name,
                  const struct vpa_buf *body, struct vpa_error *err) VPA_MUST_CHECK;
+/* Writes webhooks and labels as our flags want them over what was seen. ca: PEM text; NULL: the
+ * caBundle that is there stays, to the byte. Fails as webhook_call does. */
+int webhook_write_over(struct vpa_kube_client *client, const struct registration_wanted *wanted,
+                       const struct registration_view *view, const char *ca,
+                       struct vpa_error *err) VPA_MUST_CHECK;
+/* Begins a JSON Patch that holds for what was seen only. */
+void webhook_patch_begin(struct vpa_json_patch *patch, const struct registration_view *view,
+                         struct vpa_buf *body);
 /* Path of the object, of the collection for NULL; path is initialised. */
 void webhook_path(struct vpa_buf *path, const char *name);
 

@@ -174,6 +174,22 @@ START_TEST(a_bundle_that_is_not_ours_stays)
 }
 END_TEST
 
+/* ... to the byte, whatever it is. */
+START_TEST(a_bundle_that_cannot_be_read_stays)
+{
+    struct vpa_error err;
+    const char *garbled = registered("other", METADATA, CERT_MANAGERS);
+
+    int before = (int)(strstr(garbled, "b3RoZXI=") - garbled);
+    sim_cluster_put_text(sim, vpa_arena_printf(&arena, "%.*s!!!!%s", before, garbled,
+                                               garbled + before + strlen("b3RoZXI=")));
+    config.webhook_failure_policy_fail = true;
+    ck_assert_int_eq(webhook_register(client, &config, "kube-system", CA, &err), 0);
+    const struct vpa_json *hook = vpa_json_first(vpa_json_find(live(), "webhooks"));
+    ck_assert_str_eq(vpa_json_string(vpa_json_at(hook, "clientConfig.caBundle")), "!!!!");
+}
+END_TEST
+
 /* An older replica repairs what is gone, by its own flags: ours are the newer ones. */
 START_TEST(what_an_older_replica_puts_back_is_made_anew)
 {
@@ -360,6 +376,7 @@ int main(void)
     tcase_add_loop_test(tc, what_is_right_stays_and_what_is_not_is_made_anew, 0,
                         (int)VPA_COUNT(registers));
     tcase_add_test(tc, a_bundle_that_is_not_ours_stays);
+    tcase_add_test(tc, a_bundle_that_cannot_be_read_stays);
     tcase_add_test(tc, what_an_older_replica_puts_back_is_made_anew);
     tcase_add_loop_test(tc, refusals_end_the_registration_but_for_a_faster_replica, 0,
                         (int)VPA_COUNT(refusals));
