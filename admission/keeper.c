@@ -3,7 +3,7 @@
  * "service", "rules", "namespaceSelector", "objectSelector", "matchConditions",
  * "admissionReviewVersions", "webhooks", "caBundle". A repair of an object that is there is a JSON
  * Patch that names the version it rests on, so that what somebody else wrote in between is looked
- * at first.
+ * at first. Settings are no fault, but for one look a while after the start: "settings".
  */
 #include "keeper.h"
 
@@ -22,9 +22,11 @@ struct keeper {
     struct keeper_options options;
     struct vpa_loop *loop;
     struct vpa_timer *timer; /* of the next try */
+    struct vpa_timer *late;  /* of the look at the settings */
     struct vpa_events *events;
     bool started;
     bool due;
+    bool insists;         /* on our settings, until they were seen there or written once */
     bool ca_is_new;       /* we want another one than before, and it has not been seen there */
     const char *reported; /* what was said to be wrong and is not ours; NULL: nothing */
     vpa_duration pause;   /* before the next repair; 0: none yet */
@@ -41,6 +43,12 @@ static void on_timer(void *ctx)
     keeper_look(ctx);
 }
 
+static void on_late(void *ctx)
+{
+    ((struct keeper *)ctx)->insists = true;
+    keeper_look(ctx);
+}
+
 struct keeper *keeper_new(const struct keeper_options *options)
 {
     struct keeper *k = vpa_xcalloc(1, sizeof(*k));
@@ -48,6 +56,7 @@ struct keeper *keeper_new(const struct keeper_options *options)
     k->options = *options;
     k->loop = vpa_kube_client_loop(options->client);
     k->timer = vpa_timer_new(k->loop, on_timer, k);
+    k->late = vpa_timer_new(k->loop, on_late, k);
     k->events = vpa_events_new(&(struct vpa_events_options){
         .client = options->client, .component = "vpa-admission-controller"});
     return k;
@@ -58,6 +67,7 @@ void keeper_free(struct keeper *k)
     if (!k)
         return;
     vpa_timer_free(k->timer);
+    vpa_timer_free(k->late);
     vpa_events_free(k->events);
     free(k);
 }
@@ -65,6 +75,7 @@ void keeper_free(struct keeper *k)
 void keeper_start(struct keeper *k)
 {
     k->started = true;
+    vpa_timer_start(k->late, KEEPER_QUIET);
     keeper_look(k);
 }
 
@@ -198,7 +209,7 @@ static int repair(struct keeper *k, const char *what, struct vpa_error *err)
     const char *ca = k->options.ca(k->options.ctx);
     vpa_auto_buf body = VPA_BUF(WEBHOOK_BODY_MAX);
 
-    if (strcmp(what, "webhooks") == 0)
+    if (strcmp(what, "webhooks") == 0 || strcmp(what, "settings") == 0)
         return webhook_write_over(k->options.client, wanted, view,
                                   must_put_ca(k, view) ? vpa_or_empty(ca) : NULL, err);
     if (strcmp(what, "gone") != 0)
@@ -217,6 +228,11 @@ static void is_repaired(struct keeper *k, const char *what)
 {
     if (k->ca_is_new && strcmp(what, "caBundle") == 0) {
         VPA_INFO("The registration has our new caBundle", VPA_KV("name", name_of(k)));
+        return;
+    }
+    if (strcmp(what, "settings") == 0) {
+        VPA_INFO("The registration has our settings again", VPA_KV("name", name_of(k)));
+        k->insists = false;
         return;
     }
     meter_repair(what);
@@ -240,6 +256,7 @@ static void repair_and_tell(struct keeper *k, const char *what)
     if (repair(k, what, &err) == 0) {
         is_repaired(k, what);
     } else if (!is_overtaken(&err) && !vpa_loop_is_stopping(k->loop)) {
+        k->insists = k->insists && err.code != VPA_DENIED;
         VPA_ERROR_UNLESS_TOLD(&err, "Cannot repair the registration", VPA_KV("name", name_of(k)),
                               VPA_KV("what", what), VPA_KERR(&err));
     }
@@ -265,6 +282,9 @@ static const char *fault(struct keeper *k, bool *ours)
     *ours = view->object_is_ours;
     if (*view->fault)
         return view->fault;
+    k->insists = k->insists && view->settings_differ;
+    if (k->insists)
+        return "settings";
     *ours = view->ca_is_ours;
     return k->options.ca_is_wrong(k->options.ctx, view) ? "caBundle" : NULL;
 }
