@@ -3,7 +3,7 @@
  * "service", "rules", "namespaceSelector", "objectSelector", "matchConditions",
  * "admissionReviewVersions", "webhooks", "caBundle". A repair of an object that is there is a JSON
  * Patch that names the version it rests on, so that what somebody else wrote in between is looked
- * at first.
+ * at first. Settings are no fault, but for one look a while after the start: "settings".
  */
 #include "keeper.h"
 
@@ -22,9 +22,11 @@ struct keeper {
     struct keeper_options options;
     struct vpa_loop *loop;
     struct vpa_timer *timer; /* of the next try */
+    struct vpa_timer *late;  /* of the look at the settings */
     struct vpa_events *events;
     bool started;
     bool due;
+    bool insists;         /* on our settings, until they were seen there or written once */
     bool ca_is_new;       /* we want another one than before, and it has not been seen there */
     const char *reported; /* what was said to be wrong and is not ours; NULL: nothing */
     vpa_duration pause;   /* before the next repair; 0: none yet */
@@ -41,6 +43,12 @@ static void on_timer(void *ctx)
     keeper_look(ctx);
 }
 
+static void on_late(void *ctx)
+{
+    ((struct keeper *)ctx)->insists = true;
+    keeper_look(ctx);
+}
+
 struct keeper *keeper_new(const struct keeper_options *options)
 {
     struct keeper *k = vpa_xcalloc(1, sizeof(*k));
@@ -48,6 +56,7 @@ struct keeper *keeper_new(const struct keeper_options *options)
     k->options = *options;
     k->loop = vpa_kube_client_loop(options->client);
     k->timer = vpa_timer_new(k->loop, on_timer, k);
+    k->late = vpa_timer_new(k->loop, on_late, k);
     k->events = vpa_events_new(&(struct vpa_events_options){
         .client = options->client, .component = "vpa-admission-controller"});
     return k;
@@ -58,6 +67,7 @@ void keeper_free(struct keeper *k)
     if (!k)
         return;
     vpa_timer_free(k->timer);
+    vpa_timer_free(k->late);
     vpa_events_free(k->events);
     free(k);
 }
@@ -65,6 +75,7 @@ void keeper_free(struct keeper *k)
 void keeper_start(struct keeper *k)
 {
     k->started = true;
+    vpa_timer_start(k->late, KEEPER_QUIET);
     keeper_look(k);
 }
 
@@ -122,48 +133,6 @@ static void is_right(struct keeper *k)
 
 /* ---- repairing ---- */
 
-static void put_op(struct vpa_json_writer *w, const char *op, const char *path)
-{
-    vpa_json_open_object(w);
-    vpa_json_member_string(w, "op", op);
-    vpa_json_member_string(w, "path", path);
-    vpa_json_key(w, "value");
-}
-
-static void put_version_test(struct vpa_json_writer *w, const struct registration_view *view)
-{
-    put_op(w, "test", "/metadata/resourceVersion");
-    vpa_json_put_string(w, view->resource_version);
-    vpa_json_close_object(w);
-}
-
-/* As they would be registered now; NULL when there is too much of them. */
-static const struct vpa_json *wanted_webhooks(const struct keeper *k, const char *ca,
-                                              struct vpa_arena *arena)
-{
-    const struct registration_wanted *wanted = &k->options.wanted;
-    const struct vpa_json *object;
-    vpa_auto_buf text = VPA_BUF(WEBHOOK_BODY_MAX);
-
-    webhook_encode(wanted->config, wanted->ns, ca, &text);
-    if (vpa_json_parse(arena, vpa_buf_text(&text), text.len, &object, NULL) < 0)
-        return NULL;
-    return vpa_json_find(object, "webhooks");
-}
-
-/* All of it as it would be registered now; a caBundle that is not ours, or does as it is, stays. */
-static void put_webhooks(struct keeper *k, struct vpa_json_writer *w,
-                         const struct registration_view *view)
-{
-    bool stays = !view->ca_is_ours || !k->options.ca_is_wrong(k->options.ctx, view);
-    const char *ca = stays ? view->ca : k->options.ca(k->options.ctx);
-    vpa_auto_arena arena = {0};
-
-    put_op(w, "replace", "/webhooks");
-    vpa_json_put_node(w, wanted_webhooks(k, ca, &arena));
-    vpa_json_close_object(w);
-}
-
 /* Whose certificates are trusted stays to the byte. */
 static void put_client_config(struct vpa_json_writer *w, const struct vpa_json *wanted,
                               const struct registration_view *view)
@@ -172,88 +141,80 @@ static void put_client_config(struct vpa_json_writer *w, const struct vpa_json *
     vpa_json_foreach (member, wanted) {
         vpa_json_member_node(w, vpa_json_name(member), member);
     }
-    if (*view->ca_base64)
-        vpa_json_member_string(w, "caBundle", view->ca_base64);
+    vpa_json_member_string_opt(w, "caBundle", view->ca_base64);
     vpa_json_close_object(w);
 }
 
 /* That part alone: what is not compared may have been changed by hand, and stays. */
-static void put_part(struct vpa_json_writer *w, const struct registration_view *view,
+static void put_part(struct vpa_json_patch *patch, const struct registration_view *view,
                      const struct vpa_json *hook, const char *what)
 {
     bool is_service = strcmp(what, "service") == 0;
     const char *name = is_service ? "clientConfig" : what;
     const struct vpa_json *wanted = vpa_json_find(hook, name);
     vpa_auto_free char *path = vpa_xprintf("/webhooks/%zu/%s", view->index, name);
+    struct vpa_json_writer *w =
+        vpa_json_patch_op(patch, wanted ? VPA_PATCH_ADD : VPA_PATCH_REMOVE, path);
 
-    if (!wanted) {
-        vpa_json_open_object(w);
-        vpa_json_member_string(w, "op", "remove");
-        vpa_json_member_string(w, "path", path);
-        vpa_json_close_object(w);
-        return;
-    }
-    put_op(w, "add", path);
-    if (is_service)
+    if (!wanted)
+        vpa_json_put_null(w);
+    else if (is_service)
         put_client_config(w, wanted, view);
     else
         vpa_json_put_node(w, wanted);
-    vpa_json_close_object(w);
+    vpa_json_patch_end_op(patch);
 }
 
-static void put_ca(struct keeper *k, struct vpa_json_writer *w,
+static void put_ca(struct keeper *k, struct vpa_json_patch *patch,
                    const struct registration_view *view)
 {
     vpa_auto_free char *path = vpa_xprintf("/webhooks/%zu/clientConfig/caBundle", view->index);
     vpa_auto_buf base64 = VPA_BUF(WEBHOOK_BODY_MAX);
 
     webhook_encode_ca(k->options.ca(k->options.ctx), &base64);
-    put_op(w, "add", path);
-    vpa_json_put_string(w, vpa_buf_text(&base64));
-    vpa_json_close_object(w);
+    vpa_json_put_string(vpa_json_patch_op(patch, VPA_PATCH_ADD, path), vpa_buf_text(&base64));
+    vpa_json_patch_end_op(patch);
 }
 
-static int put_parts(struct keeper *k, struct vpa_json_writer *w,
-                     const struct registration_view *view, struct vpa_error *err)
+static bool must_put_ca(const struct keeper *k, const struct registration_view *view)
 {
-    vpa_auto_arena arena = {0};
-    const struct vpa_json *hook = vpa_json_first(wanted_webhooks(k, NULL, &arena));
+    return view->ca_is_ours && k->options.ca_is_wrong(k->options.ctx, view);
+}
 
-    if (!hook)
+static int put_parts(struct keeper *k, const struct registration_view *view, struct vpa_error *err)
+{
+    const struct registration_wanted *wanted = &k->options.wanted;
+    const struct vpa_json *object;
+    struct vpa_json_patch patch;
+    vpa_auto_arena arena = {0};
+    vpa_auto_buf text = VPA_BUF(WEBHOOK_BODY_MAX), body = VPA_BUF(WEBHOOK_BODY_MAX);
+
+    webhook_encode(wanted->config, wanted->ns, NULL, &text);
+    if (vpa_json_parse(&arena, vpa_buf_text(&text), text.len, &object, NULL) < 0)
         return vpa_fail(err, VPA_LIMIT, "the flags make it longer than %zu bytes",
                         (size_t)WEBHOOK_BODY_MAX);
+    webhook_patch_begin(&patch, view, &body);
     for (size_t i = 0; i < view->fault_count; i++)
-        put_part(w, view, hook, view->faults[i]);
-    if (view->ca_is_ours && k->options.ca_is_wrong(k->options.ctx, view))
-        put_ca(k, w, view);
-    return 0;
-}
-
-static int patch(struct keeper *k, const char *what, struct vpa_error *err)
-{
-    const struct registration_view *view = registration_view(k->options.registration);
-    struct vpa_json_writer w;
-    vpa_auto_buf body = VPA_BUF(WEBHOOK_BODY_MAX);
-
-    vpa_json_writer_init(&w, &body);
-    vpa_json_open_array(&w);
-    put_version_test(&w, view);
-    if (strcmp(what, "webhooks") == 0)
-        put_webhooks(k, &w, view);
-    else if (put_parts(k, &w, view, err) < 0)
-        return -1;
-    vpa_json_close_array(&w);
+        put_part(&patch, view, vpa_json_first(vpa_json_find(object, "webhooks")), view->faults[i]);
+    if (must_put_ca(k, view))
+        put_ca(k, &patch, view);
+    vpa_json_patch_end(&patch);
     return webhook_call(k->options.client, VPA_KUBE_PATCH_JSON, name_of(k), &body, err);
 }
 
 static int repair(struct keeper *k, const char *what, struct vpa_error *err)
 {
     const struct registration_wanted *wanted = &k->options.wanted;
+    const struct registration_view *view = registration_view(k->options.registration);
+    const char *ca = k->options.ca(k->options.ctx);
     vpa_auto_buf body = VPA_BUF(WEBHOOK_BODY_MAX);
 
+    if (strcmp(what, "webhooks") == 0 || strcmp(what, "settings") == 0)
+        return webhook_write_over(k->options.client, wanted, view,
+                                  must_put_ca(k, view) ? vpa_or_empty(ca) : NULL, err);
     if (strcmp(what, "gone") != 0)
-        return patch(k, what, err);
-    webhook_encode(wanted->config, wanted->ns, k->options.ca(k->options.ctx), &body);
+        return put_parts(k, view, err);
+    webhook_encode(wanted->config, wanted->ns, ca, &body);
     return webhook_call(k->options.client, VPA_KUBE_CREATE, NULL, &body, err);
 }
 
@@ -267,6 +228,11 @@ static void is_repaired(struct keeper *k, const char *what)
 {
     if (k->ca_is_new && strcmp(what, "caBundle") == 0) {
         VPA_INFO("The registration has our new caBundle", VPA_KV("name", name_of(k)));
+        return;
+    }
+    if (strcmp(what, "settings") == 0) {
+        VPA_INFO("The registration has our settings again", VPA_KV("name", name_of(k)));
+        k->insists = false;
         return;
     }
     meter_repair(what);
@@ -290,6 +256,7 @@ static void repair_and_tell(struct keeper *k, const char *what)
     if (repair(k, what, &err) == 0) {
         is_repaired(k, what);
     } else if (!is_overtaken(&err) && !vpa_loop_is_stopping(k->loop)) {
+        k->insists = k->insists && err.code != VPA_DENIED;
         VPA_ERROR_UNLESS_TOLD(&err, "Cannot repair the registration", VPA_KV("name", name_of(k)),
                               VPA_KV("what", what), VPA_KERR(&err));
     }
@@ -315,6 +282,9 @@ static const char *fault(struct keeper *k, bool *ours)
     *ours = view->object_is_ours;
     if (*view->fault)
         return view->fault;
+    k->insists = k->insists && view->settings_differ;
+    if (k->insists)
+        return "settings";
     *ours = view->ca_is_ours;
     return k->options.ca_is_wrong(k->options.ctx, view) ? "caBundle" : NULL;
 }

@@ -1,22 +1,21 @@
 /*
  * At start the registration is deleted if it is there and created anew, as upstream does, but for
- * one of which only settings or the CA differ: it is patched, and no pod passes meanwhile. Where
- * there was none, a replica that is faster is as good; what is there again after we have deleted it
- * an older replica has put back, by its own flags, and it is looked at again. A new CA of a file
- * changes only caBundle, by a patch that is left out when the stored bundle is the same.
+ * one of which only settings or the CA differ: it is patched, and no pod passes meanwhile; only
+ * where that is forbidden it is deleted as well. Where there was none, a replica that is faster is
+ * as good; what is there again after we have deleted it an older replica has put back, by its own
+ * flags, and it is looked at again. A new CA of a file changes only caBundle, by a patch that is
+ * left out when the stored bundle is the same.
  */
 #include "webhook.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "registration_view.h"
 #include "vpa/api/review.h"
 #include "vpa/base/file.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/ca_bundle.h"
-#include "vpa/json/json_patch.h"
 #include "vpa/net/tls.h"
 
 /* An older replica waits longer before each repair than a round takes. */
@@ -42,6 +41,23 @@ void webhook_path(struct vpa_buf *path, const char *name)
     vpa_kube_path(path, WEBHOOK_GROUP_VERSION, NULL, "mutatingwebhookconfigurations", name, NULL);
 }
 
+static int call(struct vpa_kube_client *client, const struct vpa_kube_call *request,
+                struct vpa_arena *arena, struct vpa_kube_result *result, struct vpa_error *err)
+{
+    if (vpa_kube_do(client, request, arena, result, err) == 0)
+        return 0;
+    /* A test operation that failed: see has_details of struct vpa_kube_status. */
+    if (result->status_code == 422 && result->status.has_details && !result->status.cause_count &&
+        err)
+        err->code = VPA_CONFLICT;
+    if (result->status_code == 401 && err) /* that says nothing of our rights */
+        err->code = VPA_RETRY;
+    if (result->status_code != 0 && request->verb == VPA_KUBE_CREATE && err &&
+        err->code == VPA_RETRY) /* it has answered, and upstream takes that as final */
+        err->code = VPA_DENIED;
+    return -1;
+}
+
 int webhook_call(struct vpa_kube_client *client, enum vpa_kube_verb verb, const char *name,
                  const struct vpa_buf *body, struct vpa_error *err)
 {
@@ -52,14 +68,20 @@ int webhook_call(struct vpa_kube_client *client, enum vpa_kube_verb verb, const 
     webhook_path(&path, name);
     const struct vpa_kube_call request = {
         .verb = verb, .path = vpa_buf_text(&path), .body = body->data, .body_len = body->len};
-    if (vpa_kube_do(client, &request, &arena, &result, err) == 0)
-        return 0;
-    /* A test operation that failed: see has_details of struct vpa_kube_status. */
-    if (result.status_code == 422 && result.status.has_details && !result.status.cause_count && err)
-        err->code = VPA_CONFLICT;
-    if (result.status_code != 0 && err && err->code == VPA_RETRY) /* it has answered */
-        err->code = VPA_DENIED;
-    return -1;
+    return call(client, &request, &arena, &result, err);
+}
+
+static int read_object(struct vpa_kube_client *client, const char *name, struct vpa_arena *arena,
+                       const struct vpa_json **object, struct vpa_error *err)
+{
+    struct vpa_kube_result result = {0};
+    vpa_auto_buf path = {0};
+
+    webhook_path(&path, name);
+    const struct vpa_kube_call request = {.verb = VPA_KUBE_GET, .path = vpa_buf_text(&path)};
+    if (call(client, &request, arena, &result, err) < 0)
+        return -1;
+    return vpa_json_parse(arena, result.body, result.body_len, object, err);
 }
 
 /* Whether what is there stays: it is Helm's, or just as it would be registered. */
@@ -78,23 +100,30 @@ static bool stays(const struct registration_view *view, const char *name, const 
     return true;
 }
 
-/* Our flags or our CA are new and the rest is right: that is written over what is there. A caBundle
- * that is not ours stays. */
-static int write_over(struct vpa_kube_client *client, const struct registration_wanted *wanted,
-                      const struct registration_view *view, const char *ca, struct vpa_error *err)
+void webhook_patch_begin(struct vpa_json_patch *patch, const struct registration_view *view,
+                         struct vpa_buf *body)
+{
+    vpa_json_patch_begin(patch, body);
+    vpa_json_put_string(vpa_json_patch_op(patch, VPA_PATCH_TEST, "/metadata/resourceVersion"),
+                        view->resource_version);
+    vpa_json_patch_end_op(patch);
+}
+
+int webhook_write_over(struct vpa_kube_client *client, const struct registration_wanted *wanted,
+                       const struct registration_view *view, const char *ca, struct vpa_error *err)
 {
     const struct vpa_json *object, *labels;
     struct vpa_json_patch patch;
     vpa_auto_arena arena = {0};
     vpa_auto_buf text = VPA_BUF(WEBHOOK_BODY_MAX), body = VPA_BUF(WEBHOOK_BODY_MAX);
 
-    webhook_encode(wanted->config, wanted->ns, view->ca_is_ours ? ca : view->ca, &text);
+    if (ca)
+        webhook_encode(wanted->config, wanted->ns, ca, &text);
+    else
+        webhook_encode_bundle(wanted->config, wanted->ns, view->ca_base64, &text);
     if (vpa_json_parse(&arena, vpa_buf_text(&text), text.len, &object, err) < 0)
         return -1;
-    vpa_json_patch_begin(&patch, &body);
-    vpa_json_put_string(vpa_json_patch_op(&patch, VPA_PATCH_TEST, "/metadata/resourceVersion"),
-                        view->resource_version);
-    vpa_json_patch_end_op(&patch);
+    webhook_patch_begin(&patch, view, &body);
     vpa_json_put_node(vpa_json_patch_op(&patch, VPA_PATCH_REPLACE, "/webhooks"),
                       vpa_json_find(object, "webhooks"));
     vpa_json_patch_end_op(&patch);
@@ -122,10 +151,19 @@ static int delete (struct vpa_kube_client *client, const char *name, struct vpa_
 /* What is known of the registration after it was looked at. */
 enum found {
     NOTHING,   /* nobody had one */
+    FORBIDDEN, /* we may not read it */
+    UNREAD,    /* it could not be read now */
     DELETED,   /* we have deleted it */
     OVERTAKEN, /* somebody has written it meanwhile */
     RIGHT,
 };
+
+static int fail_as(struct vpa_error *err, const struct vpa_error *failure)
+{
+    if (err)
+        *err = *failure;
+    return -1;
+}
 
 static int replace(struct vpa_kube_client *client, const struct registration_wanted *wanted,
                    const struct registration_view *view, const char *ca, enum found *found,
@@ -135,17 +173,19 @@ static int replace(struct vpa_kube_client *client, const struct registration_wan
     struct vpa_error failure;
 
     *found = RIGHT;
-    if (stays(view, name, ca))
+    if (stays(view, name, ca) ||
+        (!*view->fault &&
+         webhook_write_over(client, wanted, view, view->ca_is_ours ? vpa_or_empty(ca) : NULL,
+                            &failure) == 0))
         return 0;
-    if (!*view->fault) {
-        if (write_over(client, wanted, view, ca, &failure) == 0)
-            return 0;
-        *found = OVERTAKEN;
-        if (failure.code == VPA_CONFLICT || failure.code == VPA_NOT_FOUND)
-            return 0;
-    }
-    *found = DELETED; /* there may be no right to patch it */
-    return delete (client, name, err);
+    *found = DELETED;
+    if (*view->fault || failure.code == VPA_DENIED) /* there may be no right to patch it */
+        return delete (client, name, err);
+    *found = OVERTAKEN;
+    if (failure.code == VPA_CONFLICT || failure.code == VPA_NOT_FOUND)
+        return 0;
+    fail_as(err, &failure);
+    return vpa_wrap(err, "cannot patch MutatingWebhookConfiguration %s", name);
 }
 
 /* Any failure to read it is taken as absence, as upstream does; creation will tell. Only who stops
@@ -156,13 +196,14 @@ static int clear_the_way(struct vpa_kube_client *client, const struct registrati
     struct registration_view view = {0};
     const struct vpa_json *object;
     vpa_auto_arena arena = {0};
-    vpa_auto_buf path = {0};
     struct vpa_error unread;
 
-    *found = NOTHING;
-    webhook_path(&path, wanted->config->webhook_config_name);
-    if (vpa_kube_get_json(client, vpa_buf_text(&path), &arena, &object, &unread) < 0)
-        return unread.code == VPA_CANCELLED ? vpa_fail(err, unread.code, "%s", unread.text) : 0;
+    if (read_object(client, wanted->config->webhook_config_name, &arena, &object, &unread) < 0) {
+        *found = unread.code == VPA_NOT_FOUND ? NOTHING
+                 : unread.code == VPA_RETRY   ? UNREAD
+                                              : FORBIDDEN;
+        return unread.code == VPA_CANCELLED ? fail_as(err, &unread) : 0;
+    }
     registration_view_read(&view, object, wanted);
     int result = replace(client, wanted, &view, ca, found, err);
     registration_view_release(&view);
@@ -183,12 +224,19 @@ static int create(struct vpa_kube_client *client, const struct registration_want
         return 0;
     }
     if (failure.code != VPA_CONFLICT) {
-        if (err)
-            *err = failure;
+        fail_as(err, &failure);
         return vpa_wrap(err, "cannot create MutatingWebhookConfiguration %s",
                         wanted->config->webhook_config_name);
     }
-    VPA_INFO("Another replica has registered the webhook", VPA_KERR(&failure));
+    if (*found == UNREAD)
+        return vpa_fail(err, VPA_RETRY,
+                        "MutatingWebhookConfiguration %s is there, but was not read",
+                        wanted->config->webhook_config_name);
+    if (*found == FORBIDDEN)
+        VPA_WARN("There is a registration that cannot be read: it stays as it is",
+                 VPA_KERR(&failure));
+    else
+        VPA_INFO("Another replica has registered the webhook", VPA_KERR(&failure));
     *found = *found == DELETED ? OVERTAKEN : RIGHT; /* by older flags; as ours would be */
     return 0;
 }
@@ -202,10 +250,14 @@ int webhook_register(struct vpa_kube_client *client, const struct admission_conf
     for (int round = 0; round < ROUNDS && found == OVERTAKEN; round++) {
         if (clear_the_way(client, &wanted, ca, &found, err) < 0)
             return -1;
-        if ((found == NOTHING || found == DELETED) && create(client, &wanted, ca, &found, err) < 0)
+        if (found != RIGHT && found != OVERTAKEN && create(client, &wanted, ca, &found, err) < 0)
             return -1;
     }
-    return 0;
+    if (found == RIGHT)
+        return 0;
+    return vpa_fail(err, VPA_RETRY,
+                    "MutatingWebhookConfiguration %s: somebody else keeps writing it",
+                    config->webhook_config_name);
 }
 
 /* Whether the first webhook of the object has this bundle. */
@@ -249,11 +301,9 @@ static int reload_ca(struct vpa_kube_client *client, const char *name, const cha
 {
     vpa_auto_arena arena = {0};
     const struct vpa_json *object;
-    vpa_auto_buf path = {0};
     bool same;
 
-    webhook_path(&path, name);
-    if (vpa_kube_get_json(client, vpa_buf_text(&path), &arena, &object, err) < 0)
+    if (read_object(client, name, &arena, &object, err) < 0)
         return -1;
     if (*vpa_ca_bundle_injector(object) || registration_view_is_helms(object)) {
         VPA_V(2, "The caBundle of the registration is not ours, skipping patch");

@@ -109,16 +109,8 @@ void webhook_encode_ca(const char *ca, struct vpa_buf *out)
     vpa_base64_encode(out, vpa_or_empty(ca), strlen(vpa_or_empty(ca)));
 }
 
-static void put_ca_bundle(struct vpa_json_writer *w, const char *ca)
-{
-    vpa_auto_buf base64 = VPA_BUF(WEBHOOK_BODY_MAX);
-
-    webhook_encode_ca(ca, &base64);
-    vpa_json_member_string(w, "caBundle", vpa_buf_text(&base64));
-}
-
 static void put_client_config(struct vpa_json_writer *w, const struct admission_config *config,
-                              const char *ns, const char *ca)
+                              const char *ns, const char *bundle)
 {
     vpa_json_member_object(w, "clientConfig");
     if (config->register_by_url) {
@@ -131,8 +123,7 @@ static void put_client_config(struct vpa_json_writer *w, const struct admission_
         vpa_json_member_string(w, "name", config->webhook_service);
         vpa_json_close_object(w);
     }
-    if (ca && ca[0])
-        put_ca_bundle(w, ca);
+    vpa_json_member_string_opt(w, "caBundle", bundle);
     vpa_json_close_object(w);
 }
 
@@ -182,6 +173,15 @@ static void put_namespace_selector(struct vpa_json_writer *w, const char *ignore
 void webhook_encode(const struct admission_config *config, const char *ns, const char *ca,
                     struct vpa_buf *out)
 {
+    vpa_auto_buf base64 = VPA_BUF(WEBHOOK_BODY_MAX);
+
+    webhook_encode_ca(ca, &base64);
+    webhook_encode_bundle(config, ns, vpa_buf_text(&base64), out);
+}
+
+void webhook_encode_bundle(const struct admission_config *config, const char *ns,
+                           const char *bundle, struct vpa_buf *out)
+{
     static const char *const review_versions[] = {"v1"};
     struct vpa_json_writer w;
 
@@ -196,7 +196,7 @@ void webhook_encode(const struct admission_config *config, const char *ns, const
     vpa_json_member_array(&w, "webhooks");
     vpa_json_open_object(&w);
     vpa_json_member_string(&w, "name", WEBHOOK_NAME);
-    put_client_config(&w, config, ns, ca);
+    put_client_config(&w, config, ns, bundle);
     vpa_json_member_array(&w, "rules");
     put_rule(&w, false, "", "v1", "pods");
     put_rule(&w, true, "autoscaling.k8s.io", "*", "verticalpodautoscalers");

@@ -16,6 +16,9 @@
  * labels. */
 void webhook_encode(const struct admission_config *config, const char *ns, const char *ca,
                     struct vpa_buf *out);
+/* The same with the text of caBundle as it is to stand there, "": none. */
+void webhook_encode_bundle(const struct admission_config *config, const char *ns,
+                           const char *bundle, struct vpa_buf *out);
 /* The caBundle of a PEM text (NULL: none), base64. */
 void webhook_encode_ca(const char *ca, struct vpa_buf *out);
 

@@ -3,8 +3,10 @@
  * 300 ms; a tick that finds the last one still at work gives that one up, which is its time limit
  * of one interval. The first tick that is not healthy takes the last renewal back (1970), so that
  * nobody acts for the minute that it would be good for; where it cannot, the next one does. So does
- * the end of the webhook, unless another replica has renewed it since: that one goes on. A renewal
- * after more than GAP intervals without one takes the Lease anew, as the first one does.
+ * the end of the webhook, unless another replica has renewed it since: that one goes on. What was
+ * written between GET and PUT is looked at within the same tries: it may be a renewal of ours that
+ * was given up, or one that another replica has taken back. A renewal after more than GAP intervals
+ * without one takes the Lease anew, as the first one does.
  * Reader: the same three tries around one GET.
  */
 #include "vpa/daemon/status_lease.h"
@@ -38,6 +40,8 @@ struct vpa_status_writer {
     bool standing;  /* a renewal of ours may be in the Lease, and is to be taken back */
     bool withdraw;  /* what is under way takes the last renewal back */
     bool leaving;   /* if it is ours */
+    bool revocable; /* what was read is a renewal that may be taken back meanwhile, or is to be */
+    bool overtaken; /* somebody has written it since it was read for what is under way */
     bool holding;   /* it was renewed without a gap since it was taken: */
     int64_t held;   /* monotonic: so far */
 };
@@ -101,10 +105,17 @@ static void renewed(struct vpa_status_writer *w)
 }
 
 /* Another replica was faster: as good, and what it wrote is its own. */
-static void overtaken(struct vpa_status_writer *w)
+static void leave_it(struct vpa_status_writer *w)
 {
     w->standing = !w->withdraw;
     w->held = vpa_loop_monotonic(w->loop);
+}
+
+static bool is_anothers(const struct vpa_status_writer *w, const struct vpa_lease_spec *spec)
+{
+    if (w->withdraw)
+        return (w->leaving || w->overtaken) && !vpa_str_eq(spec->holder, w->options.holder);
+    return w->overtaken && spec->renew_time != TAKEN_BACK;
 }
 
 static int update(struct vpa_status_writer *w, const struct vpa_kube_result *result,
@@ -115,8 +126,11 @@ static int update(struct vpa_status_writer *w, const struct vpa_kube_result *res
 
     if (vpa_lease_read(&arena, result, &lease, err) < 0)
         return -1;
-    if (w->leaving && !vpa_str_eq(lease.spec.holder, w->options.holder))
+    if (is_anothers(w, &lease.spec)) {
+        leave_it(w);
         return 0;
+    }
+    w->revocable = w->withdraw || !vpa_time_is_unset(lease.spec.renew_time);
     lease.spec.has_holder = true;
     lease.spec.holder = w->options.holder;
     lease.spec.renew_time = w->withdraw ? TAKEN_BACK : vpa_loop_now(w->loop);
@@ -142,6 +156,15 @@ static void try_again(struct vpa_status_writer *w, const struct vpa_kube_result 
     w->pause *= PAUSE_FACTOR;
 }
 
+static void look_again(struct vpa_status_writer *w, const struct vpa_error *err)
+{
+    w->overtaken = true;
+    if (++w->tries >= VPA_STATUS_LEASE_TRIES)
+        failed(w, err);
+    else
+        call(w, GET, VPA_KUBE_GET, NULL);
+}
+
 static void on_answer(void *ctx, const struct vpa_kube_result *result, const struct vpa_error *err)
 {
     struct vpa_status_writer *w = ctx;
@@ -154,9 +177,11 @@ static void on_answer(void *ctx, const struct vpa_kube_result *result, const str
     }
     if (w->step == GET && err && err->code == VPA_NOT_FOUND)
         create(w);
+    else if (err && w->step == PUT && err->code == VPA_CONFLICT && w->revocable)
+        look_again(w, err);
     else if (err && ((w->step == CREATE && vpa_kube_is_already_exists(&result->status)) ||
                      (w->step == PUT && err->code == VPA_CONFLICT)))
-        overtaken(w);
+        leave_it(w);
     else if (err)
         try_again(w, result, err);
     else if (w->step != GET)
@@ -167,6 +192,7 @@ static void on_answer(void *ctx, const struct vpa_kube_result *result, const str
 
 static void begin(struct vpa_status_writer *w)
 {
+    w->overtaken = false;
     w->tries = 0;
     w->pause = FIRST_PAUSE;
     call(w, GET, VPA_KUBE_GET, NULL);

@@ -8,6 +8,7 @@
 #include "vpa/base/str.h"
 #include "registration_view.h"
 #include "webhook.h"
+#include "captured_log.h"
 
 #define NAME "vpa-webhook-config"
 #define COLLECTION "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
@@ -17,6 +18,11 @@
 #define HELMS ANNOTATED("\"meta.helm.sh/release-name\":\"vpa\"")
 #define CA "-CA-"
 #define OTHER_CA "other CA"
+#define UNREAD "MutatingWebhookConfiguration " NAME " is there, but was not read"
+#define CANNOT_CREATE "cannot create MutatingWebhookConfiguration " NAME ": "
+#define CANNOT_PATCH "cannot patch MutatingWebhookConfiguration " NAME ": "
+#define CANNOT_DELETE "cannot delete MutatingWebhookConfiguration " NAME ": "
+#define LOST (-1) /* no status: the connection is lost */
 #define TESTED                                                                                     \
     "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Invalid\",\"code\":422,\"details\":" \
     "{%s}}"
@@ -44,7 +50,9 @@ static int serve_first(void *ctx, const struct vpa_memory_request *q, struct vpa
         sim_cluster_put_text(sim, VPA_STEAL(rivals));
     if (!vpa_str_eq(q->method, refused))
         return 0;
-    if (details)
+    if (refusal == LOST)
+        vpa_memory_reply_fail(r, VPA_TRANSPORT_RESET);
+    else if (details)
         vpa_memory_reply_json(r, refusal, vpa_arena_printf(&arena, TESTED, details));
     else
         vpa_memory_reply_status(r, refusal, NULL, "refused");
@@ -166,6 +174,22 @@ START_TEST(a_bundle_that_is_not_ours_stays)
 }
 END_TEST
 
+/* ... to the byte, whatever it is. */
+START_TEST(a_bundle_that_cannot_be_read_stays)
+{
+    struct vpa_error err;
+    const char *garbled = registered("other", METADATA, CERT_MANAGERS);
+
+    int before = (int)(strstr(garbled, "b3RoZXI=") - garbled);
+    sim_cluster_put_text(sim, vpa_arena_printf(&arena, "%.*s!!!!%s", before, garbled,
+                                               garbled + before + strlen("b3RoZXI=")));
+    config.webhook_failure_policy_fail = true;
+    ck_assert_int_eq(webhook_register(client, &config, "kube-system", CA, &err), 0);
+    const struct vpa_json *hook = vpa_json_first(vpa_json_find(live(), "webhooks"));
+    ck_assert_str_eq(vpa_json_string(vpa_json_at(hook, "clientConfig.caBundle")), "!!!!");
+}
+END_TEST
+
 /* An older replica repairs what is gone, by its own flags: ours are the newer ones. */
 START_TEST(what_an_older_replica_puts_back_is_made_anew)
 {
@@ -184,13 +208,29 @@ static const struct refusal_row {
     int status;
     const char *calls;
     const char *error; /* the beginning; NULL: success */
+    enum vpa_code code;
 } refusals[] = {
-    {"POST", 409, "GET DELETE POST GET POST", NULL}, /* another replica was faster */
-    {"POST", 403, "GET DELETE POST", "cannot create MutatingWebhookConfiguration " NAME ": "},
-    {"DELETE", 403, "GET DELETE", "cannot delete MutatingWebhookConfiguration " NAME ": "},
-    {"GET", 403, "GET POST", NULL}, /* taken as absence */
-    {"PATCH", 409, "GET PATCH GET PATCH GET PATCH", NULL},
-    {"PATCH", 403, "GET PATCH DELETE POST", NULL}, /* no right to it: as before there was one */
+    {"POST", 409, "GET DELETE POST GET POST", NULL, 0}, /* another replica was faster */
+    {"POST", 403, "GET DELETE POST", CANNOT_CREATE, VPA_DENIED},
+    {"POST", 422, "GET DELETE POST", CANNOT_CREATE, VPA_INVALID},
+    {"POST", 500, "GET DELETE POST", CANNOT_CREATE, VPA_DENIED},
+    {"DELETE", 403, "GET DELETE", CANNOT_DELETE, VPA_DENIED},
+    {"DELETE", 503, "GET DELETE", CANNOT_DELETE, VPA_RETRY},
+    /* What passes leaves what is there. */
+    {"PATCH", 500, "GET PATCH", CANNOT_PATCH, VPA_RETRY},
+    {"PATCH", 503, "GET PATCH", CANNOT_PATCH, VPA_RETRY},
+    {"PATCH", 429, "GET PATCH", CANNOT_PATCH, VPA_RETRY},
+    {"PATCH", 401, "GET PATCH", CANNOT_PATCH, VPA_RETRY},
+    {"PATCH", LOST, "GET PATCH", CANNOT_PATCH, VPA_RETRY},
+    {"PATCH", 400, "GET PATCH", CANNOT_PATCH, VPA_INVALID},
+    {"GET", 403, "GET POST", NULL, 0}, /* taken as absence */
+    /* ... for now: what is there is looked at later */
+    {"GET", 503, "GET POST", UNREAD, VPA_RETRY},
+    {"GET", 429, "GET POST", UNREAD, VPA_RETRY},
+    {"GET", 401, "GET POST", UNREAD, VPA_RETRY},
+    {"PATCH", 409, "GET PATCH GET PATCH GET PATCH",
+     "MutatingWebhookConfiguration " NAME ": somebody else keeps writing it", VPA_RETRY},
+    {"PATCH", 403, "GET PATCH DELETE POST", NULL, 0}, /* no right to it: as before there was one */
 };
 
 START_TEST(refusals_end_the_registration_but_for_a_faster_replica)
@@ -204,9 +244,12 @@ START_TEST(refusals_end_the_registration_but_for_a_faster_replica)
         sim, registered(OTHER_CA, mends ? NULL : "\"pods\"", mends ? "" : "\"configmaps\""));
     refused = row->method;
     refusal = row->status;
+    capture_log(0);
     ck_assert_int_eq(webhook_register(client, &config, "kube-system", CA, &err),
                      row->error ? -1 : 0);
     ck_assert_str_eq(vpa_buf_text(&calls), row->calls);
+    ck_assert_int_eq(err.code, row->code);
+    ck_assert_uint_eq(logged("it stays as it is"), strcmp(row->method, "GET") == 0 && !row->error);
     if (row->error)
         ck_assert_msg(vpa_str_starts_with(err.text, row->error), "%s", err.text);
 }
@@ -333,6 +376,7 @@ int main(void)
     tcase_add_loop_test(tc, what_is_right_stays_and_what_is_not_is_made_anew, 0,
                         (int)VPA_COUNT(registers));
     tcase_add_test(tc, a_bundle_that_is_not_ours_stays);
+    tcase_add_test(tc, a_bundle_that_cannot_be_read_stays);
     tcase_add_test(tc, what_an_older_replica_puts_back_is_made_anew);
     tcase_add_loop_test(tc, refusals_end_the_registration_but_for_a_faster_replica, 0,
                         (int)VPA_COUNT(refusals));

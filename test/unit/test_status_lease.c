@@ -122,12 +122,70 @@ START_TEST(an_unhealthy_webhook_takes_it_back)
 }
 END_TEST
 
-/* Somebody else wrote at the same moment: what he wrote is his own. */
-START_TEST(what_another_one_wrote_is_not_taken_back)
+/* The next write is overtaken: by that holder's, with a renewTime or one that was taken back. */
+static const char *rival, *rivals_time;
+
+static int overtake(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    (void)ctx;
+    if (strcmp(q->method, "PUT") != 0 || !rival)
+        return 0;
+    vpa_auto_free char *text =
+        vpa_xprintf("{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{"
+                    "\"namespace\":\"n\",\"name\":\"l\"},\"spec\":{\"holderIdentity\":\"%s\","
+                    "\"renewTime\":\"%s\"}}",
+                    VPA_STEAL(rival), rivals_time);
+    sim_cluster_put_text(sim, text);
+    vpa_memory_reply_status(r, 409, "Conflict", "overtaken");
+    return 409;
+}
+
+#define FRESH "2026-03-01T12:00:35.000000Z"
+#define TAKEN_BACK "1970-01-01T00:00:00.000000Z"
+
+/* What is there then is looked at: what another one wrote is his own, but for a renewal taken back
+ * while we go on; what is ours, a renewal that was given up, is taken back. */
+static const struct {
+    bool leaves, fails; /* we */
+    const char *by, *renewed;
+    size_t updates;
+    const char *last; /* what stands in the end, or NULL: the rival's */
+} overtakings[] = {
+    {true, false, "me", FRESH, 2, TAKEN_BACK},
+    {true, false, "other", FRESH, 1, NULL},
+    {false, true, "me", FRESH, 2, TAKEN_BACK},
+    {false, true, "other", FRESH, 1, NULL},
+    {false, false, "other", FRESH, 1, NULL},
+    {false, false, "other", TAKEN_BACK, 2, "2026-03-01T12:00:40.000000Z"},
+};
+
+START_TEST(who_was_overtaken_looks_again)
+{
+    expect(3, 3, 1, 2);
+    rival = overtakings[_i].by;
+    rivals_time = overtakings[_i].renewed;
+    sim_cluster_hook(sim, overtake, NULL);
+    healthy = !overtakings[_i].fails;
+    sim_cluster_begin_record(sim);
+    if (overtakings[_i].leaves)
+        vpa_status_writer_farewell(writer);
+    vpa_loop_pump(loop, INTERVAL);
+    expect_asked(2, 0, overtakings[_i].updates);
+    if (overtakings[_i].last)
+        ck_assert_ptr_nonnull(strstr(last_write(), overtakings[_i].last));
+    if (!healthy)
+        expect(5, 0, 0, 0);
+}
+END_TEST
+
+/* Each time: it is left until the next interval. */
+START_TEST(who_is_overtaken_each_time_gives_up)
 {
     expect(3, 3, 1, 2);
     healthy = false;
     answer("PUT", 409, 0);
+    expect(1, VPA_STATUS_LEASE_TRIES, 0, VPA_STATUS_LEASE_TRIES);
+    sim_cluster_unscript(sim);
     expect(1, 1, 0, 1);
     expect(5, 0, 0, 0);
 }
@@ -238,7 +296,8 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, it_is_made_once_and_then_renewed);
     tcase_add_test(c, an_unhealthy_webhook_takes_it_back);
-    tcase_add_test(c, what_another_one_wrote_is_not_taken_back);
+    tcase_add_loop_test(c, who_was_overtaken_looks_again, 0, (int)VPA_COUNT(overtakings));
+    tcase_add_test(c, who_is_overtaken_each_time_gives_up);
     tcase_add_loop_test(c, who_stops_takes_it_back, 0, (int)VPA_COUNT(farewells));
     tcase_add_test(c, who_stops_renews_no_more);
     tcase_add_test(c, there_is_nothing_to_take_back);
