@@ -142,6 +142,13 @@ static size_t text_of(const struct checkpoint_job *job)
     return strlen(job->status) + (job->intervals ? strlen(job->intervals) : 0);
 }
 
+void checkpoint_jobs_not_stored(const struct checkpoint_worker *worker)
+{
+    uint32_t *stored = &vpa_autoscaler_checkpoint_turns(worker->vpa)->stored;
+
+    *stored = worker->stored < *stored ? worker->stored : *stored;
+}
+
 void checkpoint_jobs_keep(struct checkpoint_worker *worker, size_t count)
 {
     while (worker->job_count > count) {
@@ -149,7 +156,7 @@ void checkpoint_jobs_keep(struct checkpoint_worker *worker, size_t count)
         size_t text = text_of(job);
 
         if (worker->job_count >= worker->next_job) /* not done */
-            vpa_autoscaler_checkpoint_turns(worker->vpa)->stored = 0;
+            checkpoint_jobs_not_stored(worker);
         worker->texts -= text;
         worker->writer->texts -= text;
         job_release(job);

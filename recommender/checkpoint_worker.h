@@ -46,6 +46,7 @@ struct checkpoint_worker {
     struct vpa_autoscaler *vpa;
     vpa_time now;          /* when the VPA was taken */
     int64_t began;         /* the same, monotonic */
+    uint32_t stored;       /* of its turns, before */
     struct vpa_buf target; /* of its histories; empty: not written */
     uint64_t target_hash;  /* 0: not written */
     struct checkpoint_job *jobs;
@@ -85,6 +86,8 @@ void checkpoint_jobs_on_container(void *ctx, const char *container,
                                   const struct vpa_checkpoint_status *status,
                                   const struct vpa_open_intervals *open);
 void checkpoint_jobs_on_known(void *ctx, const struct vpa_known *known);
+/* Of its VPA no more is stored than was before. */
+void checkpoint_jobs_not_stored(const struct checkpoint_worker *worker);
 /* Of the jobs from the first on so many stay. */
 void checkpoint_jobs_keep(struct checkpoint_worker *worker, size_t count);
 /* By how long they have waited. */

@@ -73,18 +73,17 @@ static void on_written(struct checkpoint_worker *worker)
     worker->stage = STAGE_IDLE;
 }
 
-/* The same failure for many: one line per pass. */
-/* A VPA whose write failed goes first in the next pass, as upstream's does, and in the flush, but
- * not one that is refused: its namespace's quota may be used up for good, and somebody can see to
- * that. */
+/* A VPA whose write failed goes first in the next pass, as upstream's does, but not one that is
+ * refused: its namespace's quota may be used up for good, and somebody can see to that. In the
+ * flush one whose object is refused takes nobody's place either. */
 static void note(struct failures *failures, const struct checkpoint_worker *worker)
 {
-    struct vpa_checkpoint_turns *turns = vpa_autoscaler_checkpoint_turns(worker->vpa);
+    enum vpa_code code = worker->err.code;
 
-    if (worker->err.code == VPA_DENIED)
-        turns->last = worker->began;
-    else
-        turns->stored = 0;
+    if (code == VPA_DENIED)
+        vpa_autoscaler_checkpoint_turns(worker->vpa)->last = worker->began;
+    else if (code != VPA_INVALID)
+        checkpoint_jobs_not_stored(worker);
     failures_add(failures, vpa_autoscaler_ns(worker->vpa), checkpoint_job_of(worker)->name,
                  &worker->err);
 }
@@ -106,8 +105,13 @@ static void on_patch_failed(struct checkpoint_worker *worker)
         checkpoint_send_patch(worker);
         return;
     }
-    if (is_refused && job->turned_over)
-        worker->err = worker->refusal; /* not that it had annotations, or none */
+    /* One of the two says only that it had annotations, or none. */
+    if (is_refused && job->turned_over && strcmp(worker->err.text, worker->refusal.text) != 0) {
+        struct vpa_error second = worker->err;
+
+        (void)vpa_fail(&worker->err, VPA_INVALID, "%s; again: %s", worker->refusal.text,
+                       second.text);
+    }
     note(&worker->writer->unsaved, worker);
     worker->stage = STAGE_IDLE;
 }
@@ -230,6 +234,7 @@ static bool take_vpa(struct checkpoint_worker *worker)
     worker->began = vpa_loop_monotonic(loop);
     worker->took_one = true;
     set_target(worker);
+    worker->stored = vpa_autoscaler_checkpoint_turns(worker->vpa)->stored;
     vpa_autoscaler_checkpoint_turns(worker->vpa)->stored = w->c->rounds;
     vpa_cluster_checkpoints(w->c->options.cluster, worker->vpa, worker->now,
                             checkpoint_jobs_on_container, worker);

@@ -137,7 +137,7 @@ int vpa_cluster_add_sample(const struct vpa_sample_target *to, enum vpa_kind kin
     return 0;
 }
 
-/* The former process had the event, as it had the sample. */
+/* The former process was told of it, as far as it was told of events at all. */
 static bool is_known_eviction(const struct vpa_sample_target *to, vpa_time t)
 {
     uint32_t resumed_from = to->container->state.resumed_from;

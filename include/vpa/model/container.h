@@ -15,8 +15,8 @@
 struct vpa_container_state {
     int64_t seconds[3]; /* indexed by enum vpa_container_time */
     uint32_t nanos[3];
-    uint32_t resumed_from; /* Unix seconds, the owner's: of the last sample of the history that its
-                            * interval was resumed beside; 0: none */
+    uint32_t resumed_from; /* Unix seconds, the owner's: of the last CPU sample of the history that
+                            * its interval was resumed beside; 0: none */
     vpa_amount memory_peak;
     vpa_amount oom_peak;
 };
