@@ -264,11 +264,16 @@ void cli_recommender_config_of(struct cli *cli, const struct vpa_json *container
     read_container(cli, &recommender, container, &flags);
 }
 
-static void admission_config_of(struct cli *cli, const struct vpa_json *container,
-                                struct admission_config *out)
+/* Without a note: whose flags cannot be read is told where they are needed. */
+static bool can_read(struct cli *cli, const struct daemon *daemon, const struct vpa_json *container,
+                     const struct vpa_flags *flags)
 {
-    read_container(cli, &admission, container,
-                   &(struct vpa_flags){admission_flag_rows, admission_flag_count, out});
+    struct words words;
+    struct vpa_error err;
+
+    begin(cli, daemon, &words);
+    take_container(cli, &words, container);
+    return vpa_flags_parse(flags, &cli->arena, words.count, words.items, &err) == 0;
 }
 
 static bool is_shadow(struct cli *cli, enum cli_daemon which, const struct vpa_json *container)
@@ -276,17 +281,17 @@ static bool is_shadow(struct cli *cli, enum cli_daemon which, const struct vpa_j
     struct recommender_config of_recommender;
     struct updater_config of_updater;
     struct admission_config of_admission;
+    const struct vpa_flags recommenders = recommender_flags(&of_recommender);
+    const struct vpa_flags updaters = {updater_flag_rows, updater_flag_count, &of_updater};
+    const struct vpa_flags webhooks = {admission_flag_rows, admission_flag_count, &of_admission};
 
     switch (which) {
     case CLI_RECOMMENDER:
-        cli_recommender_config_of(cli, container, &of_recommender);
-        return of_recommender.shadow;
+        return can_read(cli, &recommender, container, &recommenders) && of_recommender.shadow;
     case CLI_UPDATER:
-        cli_updater_config_of(cli, container, &of_updater);
-        return of_updater.shadow;
+        return can_read(cli, &updater, container, &updaters) && of_updater.shadow;
     case CLI_ADMISSION_CONTROLLER:
-        admission_config_of(cli, container, &of_admission);
-        return of_admission.shadow;
+        return can_read(cli, &admission, container, &webhooks) && of_admission.shadow;
     case CLI_DAEMONS:
         break;
     }

@@ -31,7 +31,9 @@ static int on_deployment(void *ctx, const struct vpa_json *object, struct vpa_er
         if (cli_daemon_of(container) == CLI_DAEMONS)
             continue;
         images->found = true;
-        cli_table_cell(images->table, vpa_json_string(vpa_json_at(object, "metadata.name")));
+        cli_table_cell(images->table, vpa_arena_printf(&images->cli->arena, "%s/%s",
+                                                       vpa_json_text(object, "metadata.namespace"),
+                                                       vpa_json_text(object, "metadata.name")));
         cli_table_cell(images->table, vpa_json_string(vpa_json_find(container, "image")));
     }
     return 0;

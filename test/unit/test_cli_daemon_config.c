@@ -96,7 +96,7 @@ START_TEST(given_flags_do_not_hide_where_it_runs)
     struct vpa_error err;
     bool help;
 
-    named = NULL;
+    named = _i == 2 ? RUNS("vpa-updater", "r/vpa-updater:1", "7\",\"--of-another-release") : NULL;
     kube_system = NONE;
     anywhere = _i ? NONE : LIST(RUNS("b", "r/vpa-updater:1", "9"));
     ck_assert_int_eq(cli_parse(&cli, (int)VPA_COUNT(argv), argv, &help, &err), 0);
@@ -153,7 +153,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, flags_are_those_of_the_daemon_wherever_it_runs, 0,
                         VPA_COUNT(installations));
-    tcase_add_loop_test(tc, given_flags_do_not_hide_where_it_runs, 0, 2);
+    tcase_add_loop_test(tc, given_flags_do_not_hide_where_it_runs, 0, 3);
     tcase_add_test(tc, given_flags_need_no_deployment_where_its_place_is_not_asked);
     tcase_add_loop_test(tc, a_webhook_of_another_image_has_its_flags, 0, 2);
     suite_add_tcase(suite, tc);
