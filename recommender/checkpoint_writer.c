@@ -106,7 +106,7 @@ static void on_patch_failed(struct checkpoint_worker *worker)
         return;
     }
     /* One of the two says only that it had annotations, or none. */
-    if (is_refused && job->turned_over && strcmp(worker->err.text, worker->refusal.text) != 0) {
+    if (is_refused && job->turned_over) {
         struct vpa_error second = worker->err;
 
         (void)vpa_fail(&worker->err, VPA_INVALID, "%s; again: %s", worker->refusal.text,
