@@ -11,7 +11,6 @@
 #include "checkpoint_worker.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "metrics.h"
 
