@@ -11,6 +11,17 @@ const char *vpa_verdict_name(enum vpa_verdict verdict)
     return names[verdict];
 }
 
+bool verdict_lacks_values(enum vpa_verdict verdict)
+{
+    return verdict == VPA_VERDICT_NOT_PATCHED || verdict == VPA_VERDICT_PATCHED_BACK;
+}
+
+bool verdict_shows_values(enum vpa_verdict verdict)
+{
+    return verdict == VPA_VERDICT_GOOD || verdict == VPA_VERDICT_UNSCHEDULABLE ||
+           verdict == VPA_VERDICT_CRASHING || verdict == VPA_VERDICT_NOT_READY;
+}
+
 bool breaker_within(vpa_time now, vpa_time since, vpa_duration span)
 {
     return now >= since && vpa_time_sub(now, since) < span;

@@ -8,6 +8,10 @@
 
 #include "vpa/policy/breaker.h"
 
+/* Of a replacement: that it has not what the webhook gives, that it has it. */
+bool verdict_lacks_values(enum vpa_verdict verdict);
+bool verdict_shows_values(enum vpa_verdict verdict);
+
 /* Whether now is in the span that began then. A clock that was put back ends it. */
 bool breaker_within(vpa_time now, vpa_time since, vpa_duration span);
 

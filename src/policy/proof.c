@@ -339,17 +339,6 @@ static bool is_for_room(const struct vpa_proof_id *id, enum vpa_verdict verdict)
 
 /* ---- a webhook that was away ---- */
 
-static bool lacks_values(enum vpa_verdict verdict)
-{
-    return verdict == VPA_VERDICT_NOT_PATCHED || verdict == VPA_VERDICT_PATCHED_BACK;
-}
-
-static bool shows_values(enum vpa_verdict verdict)
-{
-    return verdict == VPA_VERDICT_GOOD || verdict == VPA_VERDICT_UNSCHEDULABLE ||
-           verdict == VPA_VERDICT_CRASHING || verdict == VPA_VERDICT_NOT_READY;
-}
-
 /* One start excuses all that it has to. */
 static bool is_excusing(const struct vpa_proof *proof)
 {
@@ -488,9 +477,9 @@ enum vpa_breaker_change vpa_proof_judge(struct vpa_proof *proof, const struct vp
     const struct group *g = vpa_table_find(&r->groups, id->group);
     struct trials trials = g ? g->trials : (struct trials){.cluster = false};
     bool eviction = id->way == VPA_PROOF_EVICTION;
-    bool questionable = proof->watched && eviction && lacks_values(verdict);
+    bool questionable = proof->watched && eviction && verdict_lacks_values(verdict);
 
-    if (eviction && shows_values(verdict))
+    if (eviction && verdict_shows_values(verdict))
         vpa_proof_patched(proof);
     if (verdict == VPA_VERDICT_GOOD)
         return judge_good(proof, r, id, now);
@@ -569,7 +558,7 @@ size_t vpa_proof_repaired(struct vpa_proof *proof)
     for (size_t i = 0; vpa_table_next(&proof->records, &i, NULL, &value);) {
         struct record *r = value;
 
-        if (!lacks_values(r->breaker.verdict))
+        if (!verdict_lacks_values(r->breaker.verdict))
             continue;
         close_record(proof, r);
         scope_forgive(&r->space->scope, &r->row);
@@ -578,14 +567,14 @@ size_t vpa_proof_repaired(struct vpa_proof *proof)
     for (size_t i = 0; vpa_table_next(&proof->spaces, &i, NULL, &value);) {
         struct space *space = value;
 
-        if (lacks_values(space->scope.breaker.verdict)) {
+        if (verdict_lacks_values(space->scope.breaker.verdict)) {
             scope_helped(&space->scope);
             closed++;
         }
         if (space->scope.row_count == 0)
             forgive_space(proof, space);
     }
-    if (lacks_values(proof->cluster.breaker.verdict)) {
+    if (verdict_lacks_values(proof->cluster.breaker.verdict)) {
         end_row(proof);
         closed++;
     }
