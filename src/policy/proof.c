@@ -52,6 +52,7 @@ struct record {
     vpa_time excused;
     struct vpa_table groups;
     unsigned row; /* of the namespace's failures that this VPA is part of */
+    bool lacking; /* by one for want of values */
     char *vpa;
     char key[];
 };
@@ -319,6 +320,7 @@ static void count_failure(struct vpa_proof *proof, struct record *r, struct tria
     const struct vpa_breaker *b = &r->breaker;
     struct space *space = r->space;
 
+    r->lacking = verdict_lacks_values(b->verdict);
     scope_failed(&space->scope, &r->row, trials.space, b->verdict, r->vpa, now);
     if (!is_in_row(proof, space))
         helpers_failed(&proof->helpers, &space->helper);
@@ -541,6 +543,12 @@ void vpa_proof_forgive(struct vpa_proof *proof, const char *vpa, enum vpa_proof_
     (void)reset_way(proof, vpa, way);
 }
 
+static void forgive_record(struct record *r)
+{
+    if (r->lacking)
+        scope_forgive(&r->space->scope, &r->row);
+}
+
 static void forgive_space(struct vpa_proof *proof, struct space *space)
 {
     if (is_in_row(proof, space))
@@ -558,10 +566,10 @@ size_t vpa_proof_repaired(struct vpa_proof *proof)
     for (size_t i = 0; vpa_table_next(&proof->records, &i, NULL, &value);) {
         struct record *r = value;
 
+        forgive_record(r);
         if (!verdict_lacks_values(r->breaker.verdict))
             continue;
         close_record(proof, r);
-        scope_forgive(&r->space->scope, &r->row);
         closed++;
     }
     for (size_t i = 0; vpa_table_next(&proof->spaces, &i, NULL, &value);) {
@@ -678,6 +686,7 @@ void vpa_proof_sweep(struct vpa_proof *proof, bool (*live)(void *ctx, const char
         sweep_groups(r, now);
         if (r->breaker.open || r->groups.count > 0 || r->excuses > 0)
             continue;
+        forgive_record(r); /* a repair would not find it */
         vpa_table_remove(&proof->records, key);
         record_free(r);
     }

@@ -776,6 +776,44 @@ START_TEST(a_repair_takes_what_was_the_webhooks_out_of_the_rows)
 }
 END_TEST
 
+/* Also of VPAs whose breaker was closed since, because they were edited or are gone. */
+START_TEST(a_repair_takes_out_those_whose_breaker_is_closed)
+{
+    const struct vpa_breaker *newest;
+
+    failed("a/v", VPA_VERDICT_NOT_PATCHED);
+    failed("a/w", VPA_VERDICT_PATCHED_BACK);
+    failed("b/v", VPA_VERDICT_NOT_PATCHED);
+    vpa_proof_reset(proof, "a/v");
+    vpa_proof_reset(proof, "a/w");
+    if (_i)
+        vpa_proof_sweep(proof, _i == 1 ? all_live : none, NULL, start);
+    vpa_proof_repaired(proof);
+    failed("a/x", VPA_VERDICT_CRASHING);
+    ck_assert_uint_eq(vpa_proof_namespaces(proof, &newest), 0);
+    failed("c/v", VPA_VERDICT_CRASHING);
+    ck_assert_ptr_null(vpa_proof_cluster(proof));
+    failed("a/y", VPA_VERDICT_CRASHING);
+    failed("a/z", VPA_VERDICT_CRASHING);
+    ck_assert_uint_eq(vpa_proof_namespaces(proof, &newest), 1);
+}
+END_TEST
+
+/* What has failed for a reason of its own stays, whatever was asked of it since. */
+START_TEST(a_repair_leaves_a_crash_in_the_row)
+{
+    const struct vpa_breaker *newest;
+
+    vpa_proof_webhook(proof, start, 1, start);
+    failed("a/v", VPA_VERDICT_CRASHING);
+    failed("a/v", VPA_VERDICT_NOT_PATCHED); /* a question */
+    vpa_proof_repaired(proof);
+    failed("a/w", VPA_VERDICT_CRASHING);
+    failed("a/x", VPA_VERDICT_CRASHING);
+    ck_assert_uint_eq(vpa_proof_namespaces(proof, &newest), 1);
+}
+END_TEST
+
 /* A namespace that is no part of the row any more is tried first again if evictions helped in it.
  */
 START_TEST(a_repair_lets_those_go_first_that_were_helped)
@@ -837,6 +875,8 @@ int main(void)
     tcase_add_test(tc, a_repair_closes_the_pause_of_a_namespace_that_lacked_values);
     tcase_add_test(tc, a_repair_closes_what_lacked_values_and_ends_the_row);
     tcase_add_test(tc, a_repair_takes_what_was_the_webhooks_out_of_the_rows);
+    tcase_add_loop_test(tc, a_repair_takes_out_those_whose_breaker_is_closed, 0, 3);
+    tcase_add_test(tc, a_repair_leaves_a_crash_in_the_row);
     tcase_add_test(tc, a_repair_lets_those_go_first_that_were_helped);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
