@@ -100,6 +100,11 @@ enum vpa_proof_permit scope_permit(const struct scope *scope, vpa_duration later
                                                                           : VPA_PERMIT_FIRST;
 }
 
+bool scope_is_due(const struct scope *scope, vpa_time now)
+{
+    return scope->breaker.open && vpa_permit_given(scope_permit(scope, 0, VPA_PERMIT_PAUSED, now));
+}
+
 void scope_try(struct scope *scope, vpa_time now)
 {
     scope->breaker.trial = true;

@@ -82,14 +82,9 @@ struct vpa_proof *vpa_proof_new(void)
     return proof;
 }
 
-static void forget_groups(struct record *r)
-{
-    VPA_TABLE_RELEASE(&r->groups, free);
-}
-
 static void record_free(struct record *r)
 {
-    forget_groups(r);
+    VPA_TABLE_RELEASE(&r->groups, free);
     breaker_close(&r->breaker);
     r->space->records--;
     free(r->vpa);
@@ -245,6 +240,11 @@ enum vpa_proof_permit vpa_proof_ask(const struct vpa_proof *proof, const struct 
     return VPA_PERMIT_FREE;
 }
 
+static struct trials trials_due(const struct vpa_proof *proof, const struct record *r, vpa_time now)
+{
+    return (struct trials){scope_is_due(&r->space->scope, now), scope_is_due(&proof->cluster, now)};
+}
+
 bool vpa_proof_sent(struct vpa_proof *proof, const struct vpa_proof_id *id, vpa_time now)
 {
     if (vpa_proof_ask(proof, id, now) != VPA_PERMIT_FIRST)
@@ -257,7 +257,7 @@ bool vpa_proof_sent(struct vpa_proof *proof, const struct vpa_proof_id *id, vpa_
     g->for_vpa = r->breaker.open;
     r->breaker.trial = g->for_vpa;
     if (id->way == VPA_PROOF_EVICTION)
-        g->trials = (struct trials){r->space->scope.breaker.open, proof->cluster.breaker.open};
+        g->trials = trials_due(proof, r, now);
     if (g->trials.space)
         scope_try(&r->space->scope, now);
     if (g->trials.cluster)
@@ -481,6 +481,8 @@ enum vpa_breaker_change vpa_proof_judge(struct vpa_proof *proof, const struct vp
     bool eviction = id->way == VPA_PROOF_EVICTION;
     bool questionable = proof->watched && eviction && verdict_lacks_values(verdict);
 
+    if (id->dry_run) /* nothing was sent before */
+        trials = trials_due(proof, r, now);
     if (eviction && verdict_shows_values(verdict))
         vpa_proof_patched(proof);
     if (verdict == VPA_VERDICT_GOOD)
