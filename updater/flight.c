@@ -66,14 +66,23 @@ void updater_pass_settle(struct pass *pass)
     }
 }
 
+static enum pass_token give_up(struct pass *pass, const struct vpa_rate *rate, int64_t now)
+{
+    pass->all_spent = now > pass->deadline || (pass->spent && pass->spent != rate);
+    pass->spent = rate;
+    return PASS_TOKEN_REFUSED;
+}
+
 enum pass_token updater_pass_take_token(struct pass *pass, struct vpa_rate *rate)
 {
     int64_t now = vpa_loop_monotonic(pass->env->loop);
     enum pass_token token = PASS_TOKEN_TAKEN;
     vpa_duration wait;
 
-    if (updater_pass_is_stopped(pass) || !vpa_rate_reserve(rate, now, pass->deadline - now, &wait))
+    if (updater_pass_is_stopped(pass))
         return PASS_TOKEN_REFUSED;
+    if (pass->spent == rate || !vpa_rate_reserve(rate, now, pass->deadline - now, &wait))
+        return give_up(pass, rate, now);
 
     int64_t until = now + wait;
 

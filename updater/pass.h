@@ -48,7 +48,9 @@ struct pass {
     struct flight **finished_tail;
     struct unknown *unknown; /* what is not to be touched */
     struct meter_pass gauges;
-    const char *doing; /* for the log line of a pass that takes too long */
+    const struct vpa_rate *spent; /* the limiter that has given up: it gives nothing any more */
+    bool all_spent;               /* so has the other one, or the deadline is over */
+    const char *doing;            /* for the log line of a pass that takes too long */
 };
 
 void updater_pass_init(struct pass *pass, struct pass_env *env);

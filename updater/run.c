@@ -9,12 +9,12 @@
  * therefore the same as with one request at a time, and a pass with room for one request is a
  * strictly sequential one.
  *
- * A limiter that gives up ends the pass. The next one begins behind the VPA that was cut off, or
- * with it when it got nothing, so that one whose requests fail for ever starves no other (U40).
- * Where nobody got anything the next one begins as this one did: tokens that come in every other
- * pass would else be for every other VPA. Before it ends the VPAs are looked at that come before
- * the one that began: evictions and resizes have limiters of their own, and what one of them has is
- * not lost because the other has nothing.
+ * A limiter that gives up ends the turn of the VPA that it refuses. Evictions and resizes have
+ * limiters of their own, and what one of them has is not lost because the other has nothing: the
+ * pass goes on with the other VPAs, until both have given up. The next one begins behind the VPA
+ * that was cut off first, or with it when it got nothing, so that one whose requests fail for ever
+ * starves no other (U40). Where nobody had got anything the next one begins as this one did: tokens
+ * that come in every other pass would else be for every other VPA.
  */
 #include "run.h"
 
@@ -41,7 +41,7 @@ struct works {
     size_t begun;
     struct work **live; /* begun and not done, in their order */
     size_t live_count;
-    bool turn_waits; /* nobody got anything: those before `first` are looked at */
+    bool cut; /* a limiter has given up: it is known where the next pass begins */
     bool aborted;
 };
 
@@ -83,20 +83,16 @@ static bool is_anybody_served(const struct works *works)
     return false;
 }
 
-/* A limiter gives up: the pass is over, or goes on with those before the one that began. */
+/* The work is not stepped any more in this pass. */
 static void end_turn(struct works *works, const struct work *w)
 {
-    size_t behind = works->count - works->first;
-    bool served = is_anybody_served(works);
+    struct pass *pass = works->pass;
 
-    works->aborted = works->turn_waits || served || works->first == 0 || works->begun > behind;
-    if (works->turn_waits)
-        return;
-    works->pass->env->works_from = served ? (size_t)(w - works->items) + w->served : works->first;
-    if (works->aborted)
-        return;
-    works->turn_waits = true;
-    works->begun = behind;
+    if (!works->cut)
+        pass->env->works_from =
+            is_anybody_served(works) ? (size_t)(w - works->items) + w->served : works->first;
+    works->cut = true;
+    works->aborted = pass->all_spent || updater_pass_is_stopped(pass);
 }
 
 /* Each work that has begun gets on as far as it can. */
@@ -127,7 +123,7 @@ static bool schedule(struct works *works)
     }
 }
 
-/* Runs all works to their end, or until a limiter gives up. */
+/* Runs all works to their end, or until nothing may be sent any more. */
 static void run_works(struct works *works)
 {
     while (!updater_pass_is_stopped(works->pass) && !schedule(works))
@@ -265,7 +261,7 @@ static void run_selected(struct pass *pass, struct selection *selection,
     make_works(&works, pass, selection);
     run_works(&works);
     publish_conditions(&works, vpas, vpa_count);
-    if (!works.aborted && !works.turn_waits)
+    if (!works.aborted && !works.cut)
         lap(watch, "EvictPods");
     works_release(&works);
     updater_meter_pass_publish(&pass->gauges);

@@ -244,6 +244,7 @@ static enum vpa_rest worth_of_eviction(struct work *w, size_t i)
 static enum work_step evict_candidate(struct work *w, size_t k)
 {
     size_t i = w->list[k].index;
+    struct vpa_rate *rate = &w->pass->env->eviction_rate;
     enum vpa_rest rest = eviction_rest(w, i);
     enum pass_token token;
     bool pumped = false;
@@ -258,9 +259,11 @@ static enum work_step evict_candidate(struct work *w, size_t k)
         return leave_alone(w, i, rest);
     if (!updater_pass_has_room(w->pass))
         return WORK_STEP_BLOCKED;
-    if (!updater_prove_dry_run(w, i, &pumped) || (pumped && !still_evictable(w, i)))
+    /* What is to get no token is not tried. */
+    if (w->pass->spent != rate &&
+        (!updater_prove_dry_run(w, i, &pumped) || (pumped && !still_evictable(w, i))))
         return WORK_STEP_FINISHED;
-    token = updater_pass_take_token(w->pass, &w->pass->env->eviction_rate);
+    token = updater_pass_take_token(w->pass, rate);
     if (token == PASS_TOKEN_REFUSED) {
         updater_meter_eviction_failed(&w->labels, "EvictionRateLimiterWaitFailed");
         updater_rest_note_turn(w, i, VPA_REST_RATE);

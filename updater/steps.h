@@ -10,9 +10,9 @@
 enum work_step {
     WORK_STEP_BLOCKED, /* goes on when an answer has come in */
     WORK_STEP_FINISHED,
-    WORK_STEP_ABORT, /* a limiter gave up: the pass ends */
+    WORK_STEP_ABORT, /* its limiter gave up, or the pass is stopped: it ends */
 };
-/* Runs the work until it is blocked, done, or the pass has to end. */
+/* Runs the work until it is blocked, done, or has to end. */
 enum work_step updater_work_step(struct work *w);
 
 #endif

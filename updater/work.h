@@ -13,7 +13,7 @@ enum act_result {
     ACT_OK,
     ACT_SENT,       /* under way */
     ACT_NOT_NEEDED, /* the pod has what it should have: nothing was sent */
-    ACT_LIMITED,    /* the limiter gave up: the pass ends */
+    ACT_LIMITED,    /* the limiter gave up: the work ends */
     ACT_NO_GROUP,
     ACT_BUDGET, /* not now: the group cannot spare the pod */
     ACT_NOTHING_TO_PATCH,

@@ -11,6 +11,17 @@ const char *vpa_verdict_name(enum vpa_verdict verdict)
     return names[verdict];
 }
 
+bool verdict_lacks_values(enum vpa_verdict verdict)
+{
+    return verdict == VPA_VERDICT_NOT_PATCHED || verdict == VPA_VERDICT_PATCHED_BACK;
+}
+
+bool verdict_shows_values(enum vpa_verdict verdict)
+{
+    return verdict == VPA_VERDICT_GOOD || verdict == VPA_VERDICT_UNSCHEDULABLE ||
+           verdict == VPA_VERDICT_CRASHING || verdict == VPA_VERDICT_NOT_READY;
+}
+
 bool breaker_within(vpa_time now, vpa_time since, vpa_duration span)
 {
     return now >= since && vpa_time_sub(now, since) < span;
@@ -87,6 +98,11 @@ enum vpa_proof_permit scope_permit(const struct scope *scope, vpa_duration later
     /* A pod that takes hours to end is not waited for. */
     return b->trial && breaker_within(now, scope->tried, VPA_PAUSE_FIRST) ? VPA_PERMIT_WAITING
                                                                           : VPA_PERMIT_FIRST;
+}
+
+bool scope_is_due(const struct scope *scope, vpa_time now)
+{
+    return scope->breaker.open && vpa_permit_given(scope_permit(scope, 0, VPA_PERMIT_PAUSED, now));
 }
 
 void scope_try(struct scope *scope, vpa_time now)

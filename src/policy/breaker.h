@@ -8,6 +8,10 @@
 
 #include "vpa/policy/breaker.h"
 
+/* Of a replacement: that it has not what the webhook gives, that it has it. */
+bool verdict_lacks_values(enum vpa_verdict verdict);
+bool verdict_shows_values(enum vpa_verdict verdict);
+
 /* Whether now is in the span that began then. A clock that was put back ends it. */
 bool breaker_within(vpa_time now, vpa_time since, vpa_duration span);
 
@@ -32,6 +36,8 @@ void scope_release(struct scope *scope);
  * are most likely to help, since one that fails for ever would keep everybody waiting. */
 enum vpa_proof_permit scope_permit(const struct scope *scope, vpa_duration later,
                                    enum vpa_proof_permit paused, vpa_time now);
+/* It is paused, and the next action decides whether it is any longer. */
+bool scope_is_due(const struct scope *scope, vpa_time now);
 void scope_try(struct scope *scope, vpa_time now);
 /* trial: it was that of the scope. */
 void scope_failed(struct scope *scope, unsigned *member, bool trial, enum vpa_verdict verdict,

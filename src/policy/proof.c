@@ -52,6 +52,7 @@ struct record {
     vpa_time excused;
     struct vpa_table groups;
     unsigned row; /* of the namespace's failures that this VPA is part of */
+    bool lacking; /* by one for want of values */
     char *vpa;
     char key[];
 };
@@ -81,14 +82,9 @@ struct vpa_proof *vpa_proof_new(void)
     return proof;
 }
 
-static void forget_groups(struct record *r)
-{
-    VPA_TABLE_RELEASE(&r->groups, free);
-}
-
 static void record_free(struct record *r)
 {
-    forget_groups(r);
+    VPA_TABLE_RELEASE(&r->groups, free);
     breaker_close(&r->breaker);
     r->space->records--;
     free(r->vpa);
@@ -244,6 +240,11 @@ enum vpa_proof_permit vpa_proof_ask(const struct vpa_proof *proof, const struct 
     return VPA_PERMIT_FREE;
 }
 
+static struct trials trials_due(const struct vpa_proof *proof, const struct record *r, vpa_time now)
+{
+    return (struct trials){scope_is_due(&r->space->scope, now), scope_is_due(&proof->cluster, now)};
+}
+
 bool vpa_proof_sent(struct vpa_proof *proof, const struct vpa_proof_id *id, vpa_time now)
 {
     if (vpa_proof_ask(proof, id, now) != VPA_PERMIT_FIRST)
@@ -256,7 +257,7 @@ bool vpa_proof_sent(struct vpa_proof *proof, const struct vpa_proof_id *id, vpa_
     g->for_vpa = r->breaker.open;
     r->breaker.trial = g->for_vpa;
     if (id->way == VPA_PROOF_EVICTION)
-        g->trials = (struct trials){r->space->scope.breaker.open, proof->cluster.breaker.open};
+        g->trials = trials_due(proof, r, now);
     if (g->trials.space)
         scope_try(&r->space->scope, now);
     if (g->trials.cluster)
@@ -319,6 +320,7 @@ static void count_failure(struct vpa_proof *proof, struct record *r, struct tria
     const struct vpa_breaker *b = &r->breaker;
     struct space *space = r->space;
 
+    r->lacking = verdict_lacks_values(b->verdict);
     scope_failed(&space->scope, &r->row, trials.space, b->verdict, r->vpa, now);
     if (!is_in_row(proof, space))
         helpers_failed(&proof->helpers, &space->helper);
@@ -338,17 +340,6 @@ static bool is_for_room(const struct vpa_proof_id *id, enum vpa_verdict verdict)
 }
 
 /* ---- a webhook that was away ---- */
-
-static bool lacks_values(enum vpa_verdict verdict)
-{
-    return verdict == VPA_VERDICT_NOT_PATCHED || verdict == VPA_VERDICT_PATCHED_BACK;
-}
-
-static bool shows_values(enum vpa_verdict verdict)
-{
-    return verdict == VPA_VERDICT_GOOD || verdict == VPA_VERDICT_UNSCHEDULABLE ||
-           verdict == VPA_VERDICT_CRASHING || verdict == VPA_VERDICT_NOT_READY;
-}
 
 /* One start excuses all that it has to. */
 static bool is_excusing(const struct vpa_proof *proof)
@@ -488,9 +479,11 @@ enum vpa_breaker_change vpa_proof_judge(struct vpa_proof *proof, const struct vp
     const struct group *g = vpa_table_find(&r->groups, id->group);
     struct trials trials = g ? g->trials : (struct trials){.cluster = false};
     bool eviction = id->way == VPA_PROOF_EVICTION;
-    bool questionable = proof->watched && eviction && lacks_values(verdict);
+    bool questionable = proof->watched && eviction && verdict_lacks_values(verdict);
 
-    if (eviction && shows_values(verdict))
+    if (id->dry_run) /* nothing was sent before */
+        trials = trials_due(proof, r, now);
+    if (eviction && verdict_shows_values(verdict))
         vpa_proof_patched(proof);
     if (verdict == VPA_VERDICT_GOOD)
         return judge_good(proof, r, id, now);
@@ -552,6 +545,12 @@ void vpa_proof_forgive(struct vpa_proof *proof, const char *vpa, enum vpa_proof_
     (void)reset_way(proof, vpa, way);
 }
 
+static void forgive_record(struct record *r)
+{
+    if (r->lacking)
+        scope_forgive(&r->space->scope, &r->row);
+}
+
 static void forgive_space(struct vpa_proof *proof, struct space *space)
 {
     if (is_in_row(proof, space))
@@ -569,23 +568,23 @@ size_t vpa_proof_repaired(struct vpa_proof *proof)
     for (size_t i = 0; vpa_table_next(&proof->records, &i, NULL, &value);) {
         struct record *r = value;
 
-        if (!lacks_values(r->breaker.verdict))
+        forgive_record(r);
+        if (!verdict_lacks_values(r->breaker.verdict))
             continue;
         close_record(proof, r);
-        scope_forgive(&r->space->scope, &r->row);
         closed++;
     }
     for (size_t i = 0; vpa_table_next(&proof->spaces, &i, NULL, &value);) {
         struct space *space = value;
 
-        if (lacks_values(space->scope.breaker.verdict)) {
+        if (verdict_lacks_values(space->scope.breaker.verdict)) {
             scope_helped(&space->scope);
             closed++;
         }
         if (space->scope.row_count == 0)
             forgive_space(proof, space);
     }
-    if (lacks_values(proof->cluster.breaker.verdict)) {
+    if (verdict_lacks_values(proof->cluster.breaker.verdict)) {
         end_row(proof);
         closed++;
     }
@@ -689,6 +688,7 @@ void vpa_proof_sweep(struct vpa_proof *proof, bool (*live)(void *ctx, const char
         sweep_groups(r, now);
         if (r->breaker.open || r->groups.count > 0 || r->excuses > 0)
             continue;
+        forgive_record(r); /* a repair would not find it */
         vpa_table_remove(&proof->records, key);
         record_free(r);
     }

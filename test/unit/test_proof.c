@@ -755,6 +755,48 @@ START_TEST(a_repair_closes_what_lacked_values_and_ends_the_row)
 }
 END_TEST
 
+static void tried_dry(const char *vpa, vpa_time now)
+{
+    struct vpa_proof_id i = id(vpa, "g");
+
+    i.dry_run = true;
+    vpa_proof_judge(proof, &i, VPA_VERDICT_NOT_PATCHED, "what was seen", now);
+}
+
+/* After a pause a dry run decides as an eviction does, and those beside it decide nothing. */
+START_TEST(a_dry_run_that_fails_begins_the_next_pause)
+{
+    vpa_time later = start + VPA_PAUSE_FIRST;
+    enum vpa_proof_permit paused = _i ? VPA_PERMIT_CLUSTER_PAUSED : VPA_PERMIT_NAMESPACE_PAUSED;
+    const char *z = _i ? "z/v" : "a/z";
+
+    failed("a/v", VPA_VERDICT_NOT_PATCHED);
+    failed(_i ? "b/v" : "a/w", VPA_VERDICT_NOT_PATCHED);
+    failed(_i ? "c/v" : "a/x", VPA_VERDICT_NOT_PATCHED);
+    tried_dry(_i ? "d/v" : "a/y", start); /* begun before the pause */
+    ck_assert_int_eq(ask(z, "g", later), VPA_PERMIT_FIRST);
+    tried_dry(_i ? "e/v" : "a/1", later);
+    tried_dry(_i ? "f/v" : "a/2", later);
+    ck_assert_int_eq(ask(z, "g", later), paused);
+    ck_assert_int_eq(ask(z, "g", later + 2 * VPA_PAUSE_FIRST - 1), paused);
+    ck_assert_int_eq(ask(z, "g", later + 2 * VPA_PAUSE_FIRST), VPA_PERMIT_FIRST);
+}
+END_TEST
+
+/* While a pod is on trial dry runs decide nothing. */
+START_TEST(a_dry_run_decides_nothing_for_a_pod_on_trial)
+{
+    vpa_time later = start + VPA_PAUSE_FIRST;
+
+    failed("a/v", VPA_VERDICT_NOT_PATCHED);
+    failed("a/w", VPA_VERDICT_NOT_PATCHED);
+    failed("a/x", VPA_VERDICT_NOT_PATCHED);
+    ck_assert(sent("a/z", "g", later));
+    tried_dry("a/y", later);
+    ck_assert_int_eq(ask("a/u", "g", later), VPA_PERMIT_WAITING);
+}
+END_TEST
+
 /* What was the webhook's is no part of a row any more, what was not stays in it. */
 START_TEST(a_repair_takes_what_was_the_webhooks_out_of_the_rows)
 {
@@ -773,6 +815,44 @@ START_TEST(a_repair_takes_what_was_the_webhooks_out_of_the_rows)
     ck_assert_uint_eq(vpa_proof_namespaces(proof, &newest), 1);
     failed("c/v", VPA_VERDICT_CRASHING);
     ck_assert_ptr_nonnull(vpa_proof_cluster(proof));
+}
+END_TEST
+
+/* Also of VPAs whose breaker was closed since, because they were edited or are gone. */
+START_TEST(a_repair_takes_out_those_whose_breaker_is_closed)
+{
+    const struct vpa_breaker *newest;
+
+    failed("a/v", VPA_VERDICT_NOT_PATCHED);
+    failed("a/w", VPA_VERDICT_PATCHED_BACK);
+    failed("b/v", VPA_VERDICT_NOT_PATCHED);
+    vpa_proof_reset(proof, "a/v");
+    vpa_proof_reset(proof, "a/w");
+    if (_i)
+        vpa_proof_sweep(proof, _i == 1 ? all_live : none, NULL, start);
+    vpa_proof_repaired(proof);
+    failed("a/x", VPA_VERDICT_CRASHING);
+    ck_assert_uint_eq(vpa_proof_namespaces(proof, &newest), 0);
+    failed("c/v", VPA_VERDICT_CRASHING);
+    ck_assert_ptr_null(vpa_proof_cluster(proof));
+    failed("a/y", VPA_VERDICT_CRASHING);
+    failed("a/z", VPA_VERDICT_CRASHING);
+    ck_assert_uint_eq(vpa_proof_namespaces(proof, &newest), 1);
+}
+END_TEST
+
+/* What has failed for a reason of its own stays, whatever was asked of it since. */
+START_TEST(a_repair_leaves_a_crash_in_the_row)
+{
+    const struct vpa_breaker *newest;
+
+    vpa_proof_webhook(proof, start, 1, start);
+    failed("a/v", VPA_VERDICT_CRASHING);
+    failed("a/v", VPA_VERDICT_NOT_PATCHED); /* a question */
+    vpa_proof_repaired(proof);
+    failed("a/w", VPA_VERDICT_CRASHING);
+    failed("a/x", VPA_VERDICT_CRASHING);
+    ck_assert_uint_eq(vpa_proof_namespaces(proof, &newest), 1);
 }
 END_TEST
 
@@ -837,6 +917,10 @@ int main(void)
     tcase_add_test(tc, a_repair_closes_the_pause_of_a_namespace_that_lacked_values);
     tcase_add_test(tc, a_repair_closes_what_lacked_values_and_ends_the_row);
     tcase_add_test(tc, a_repair_takes_what_was_the_webhooks_out_of_the_rows);
+    tcase_add_loop_test(tc, a_repair_takes_out_those_whose_breaker_is_closed, 0, 3);
+    tcase_add_test(tc, a_repair_leaves_a_crash_in_the_row);
+    tcase_add_loop_test(tc, a_dry_run_that_fails_begins_the_next_pause, 0, 2);
+    tcase_add_test(tc, a_dry_run_decides_nothing_for_a_pod_on_trial);
     tcase_add_test(tc, a_repair_lets_those_go_first_that_were_helped);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

@@ -453,10 +453,11 @@ START_TEST(a_vpa_that_waits_for_a_token_lets_others_have_theirs)
     server.refusal_code = 429;
     server.resize_refusal = server.eviction_refusal = TOO_MANY;
     start(0);
-    show_in_place(0);
+    show_in_place(_i);
     limited_passes(40);
+    ck_assert_uint_ge(calls_of_vpa(_i), 18);
     for (int v = 0; v < server.vpas; v++)
-        ck_assert_uint_ge(calls_of_vpa(v), v == 0 ? 18 : 5);
+        ck_assert_uint_ge(calls_of_vpa(v), 5);
 }
 END_TEST
 
@@ -756,7 +757,7 @@ int main(void)
     tcase_add_test(tc, a_pod_that_is_not_found_is_no_old_server);
     tcase_add_loop_test(tc, a_vpa_that_the_limit_cut_off_lets_the_next_one_begin, 0,
                         (int)VPA_COUNT(limits));
-    tcase_add_test(tc, a_vpa_that_waits_for_a_token_lets_others_have_theirs);
+    tcase_add_loop_test(tc, a_vpa_that_waits_for_a_token_lets_others_have_theirs, 0, 4);
     tcase_add_test(tc, what_is_not_sent_for_want_of_replicas_takes_no_token);
     tcase_add_test(tc, evictions_name_the_pod_that_was_decided_on);
     tcase_add_test(tc, resizes_test_what_was_decided_on);

@@ -804,6 +804,21 @@ START_TEST(dry_runs_without_values_pause_the_cluster)
 }
 END_TEST
 
+/* There is a token for the first VPA. The second one is refused, the third is not even tried. */
+START_TEST(what_is_to_get_no_token_is_not_tried)
+{
+    server.config.prove_evictions = "dry-run";
+    server.config.eviction_rate_limit = 0.001;
+    server.config.eviction_rate_burst = 1;
+    server.vpas = 3;
+    server.dry_cpu = server.reborn = "2";
+    learn();
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_uint_eq(server.dry_runs, 2);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("updater_prove");
@@ -854,6 +869,7 @@ int main(void)
                         VPA_COUNT(dry_runs));
     tcase_add_loop_test(tc, refused_dry_runs_pause_neither_namespaces_nor_the_cluster, 0, 2);
     tcase_add_test(tc, dry_runs_without_values_pause_the_cluster);
+    tcase_add_test(tc, what_is_to_get_no_token_is_not_tried);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

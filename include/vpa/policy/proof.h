@@ -101,8 +101,9 @@ bool vpa_proof_reset(struct vpa_proof *proof, const char *vpa);
 /* Another way has helped: this one may be tried again, one pod at a time. */
 void vpa_proof_forgive(struct vpa_proof *proof, const char *vpa, enum vpa_proof_way way);
 /* The webhook was repaired: breakers that it had opened last are closed, be they of VPAs, of
- * namespaces or the cluster's, none of these VPAs is part of a row any more, and one pod is to show
- * that it patches. The number of breakers. It counts as an excuse: 0 when there were too many. */
+ * namespaces or the cluster's, no VPA that failed by it is part of a row any more, and one pod is
+ * to show that it patches. The number of breakers. It counts as an excuse: 0 when there were too
+ * many. */
 size_t vpa_proof_repaired(struct vpa_proof *proof);
 
 /* NULL while it is closed; borrowed until the next change. */
@@ -112,7 +113,8 @@ const struct vpa_breaker *vpa_proof_cluster(const struct vpa_proof *proof);
 /* How many namespaces are paused; the breaker that was opened last, or NULL. `seen` of both names
  * the VPA that failed last. */
 size_t vpa_proof_namespaces(const struct vpa_proof *proof, const struct vpa_breaker **newest);
-/* Drops what belongs to no VPA any more, and proofs that have lost their force. */
+/* Drops what belongs to no VPA any more, and proofs that have lost their force. A VPA of which
+ * nothing is kept is part of a row only if it failed by itself, not by the webhook. */
 void vpa_proof_sweep(struct vpa_proof *proof, bool (*live)(void *ctx, const char *vpa), void *ctx,
                      vpa_time now);
 size_t vpa_proof_open_count(const struct vpa_proof *proof);
