@@ -3,7 +3,8 @@
  * "service", "rules", "namespaceSelector", "objectSelector", "matchConditions",
  * "admissionReviewVersions", "webhooks", "caBundle". A repair of an object that is there is a JSON
  * Patch that names the version it rests on, so that what somebody else wrote in between is looked
- * at first. Settings are no fault, but for one look a while after the start: "settings".
+ * at first. Settings are no fault: what is right else is right, also at the one look a while after
+ * the start when they are wanted all the same, as "settings".
  */
 #include "keeper.h"
 
@@ -26,7 +27,7 @@ struct keeper {
     struct vpa_events *events;
     bool started;
     bool due;
-    bool insists;         /* on our settings, until they were seen there or written once */
+    bool insists;         /* on our settings, until they were seen there, written or refused */
     bool ca_is_new;       /* we want another one than before, and it has not been seen there */
     const char *reported; /* what was said to be wrong and is not ours; NULL: nothing */
     vpa_duration pause;   /* before the next repair; 0: none yet */
@@ -113,7 +114,6 @@ static void tell(struct keeper *k, const char *reason, const char *what, const c
 
 static void report(struct keeper *k, const char *what)
 {
-    meter_registration(false);
     if (vpa_str_eq(k->reported, what))
         return;
     k->reported = what;
@@ -252,11 +252,10 @@ static void repair_and_tell(struct keeper *k, const char *what)
 {
     struct vpa_error err;
 
-    meter_registration(false);
     if (repair(k, what, &err) == 0) {
         is_repaired(k, what);
     } else if (!is_overtaken(&err) && !vpa_loop_is_stopping(k->loop)) {
-        k->insists = k->insists && err.code != VPA_DENIED;
+        k->insists = k->insists && err.code == VPA_RETRY;
         VPA_ERROR_UNLESS_TOLD(&err, "Cannot repair the registration", VPA_KV("name", name_of(k)),
                               VPA_KV("what", what), VPA_KERR(&err));
     }
@@ -282,9 +281,6 @@ static const char *fault(struct keeper *k, bool *ours)
     *ours = view->object_is_ours;
     if (*view->fault)
         return view->fault;
-    k->insists = k->insists && view->settings_differ;
-    if (k->insists)
-        return "settings";
     *ours = view->ca_is_ours;
     return k->options.ca_is_wrong(k->options.ctx, view) ? "caBundle" : NULL;
 }
@@ -300,22 +296,41 @@ static void tell_right(struct keeper *k)
         meter_registration(true);
 }
 
+/* Of a registration without a fault. */
+static bool wants_settings(struct keeper *k)
+{
+    if (registration_state(k->options.registration) != REGISTRATION_PRESENT)
+        return false;
+    k->insists = k->insists && registration_view(k->options.registration)->settings_differ;
+    return k->insists;
+}
+
+static void repair_in_time(struct keeper *k, const char *what)
+{
+    vpa_duration since = vpa_loop_monotonic(k->loop) - k->repaired;
+
+    if (since > KEEPER_QUIET)
+        k->pause = 0;
+    if (since < k->pause && !k->ca_is_new)
+        vpa_timer_start(k->timer, k->pause - since);
+    else
+        repair_and_tell(k, what);
+}
+
 void keeper_work(struct keeper *k)
 {
-    int64_t now = vpa_loop_monotonic(k->loop);
     bool ours;
     const char *what = fault(k, &ours);
 
     k->due = false;
-    if (now - k->repaired > KEEPER_QUIET)
-        k->pause = 0;
-    if (!what) {
-        tell_right(k);
-    } else if (!ours) {
+    if (what)
+        meter_registration(false);
+    if (what && ours)
+        repair_in_time(k, what);
+    else if (what)
         report(k, what);
-    } else if (k->repaired && now - k->repaired < k->pause && !k->ca_is_new) {
-        vpa_timer_start(k->timer, k->pause - (now - k->repaired));
-    } else {
-        repair_and_tell(k, what);
-    }
+    else
+        tell_right(k);
+    if (!what && wants_settings(k))
+        repair_in_time(k, "settings");
 }

@@ -286,22 +286,57 @@ START_TEST(settings_are_looked_at_once_more)
 }
 END_TEST
 
-/* What is right at that look, or may not be written, may be changed by hand from then on. */
+/* How the patch of that look is refused; 0: what is there is right. */
+static const struct {
+    int code;
+    const char *body;
+} looks[] = {
+    {0, NULL},
+    {403, NULL},
+    {413, NULL},
+    {422, "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Invalid\",\"code\":422,"
+          "\"details\":{\"causes\":[{\"message\":\"m\",\"field\":\"f\"}]}}"},
+};
+
+/* What is right then, or is refused, may be changed by hand from then on. */
 START_TEST(one_look_at_the_settings_is_enough)
 {
     const char *theirs = registered(OUR_CA, "", "\"values\":[\"\"]", "\"values\":[\"payments\"]");
-    bool denied = _i == 1;
+    int code = looks[_i].code;
 
-    if (denied)
+    if (code)
         set_object(theirs);
     start();
-    if (denied)
-        answer("PATCH", 403, NULL);
+    if (code)
+        answer("PATCH", code, looks[_i].body);
     work_for(KEEPER_QUIET);
+    ck_assert_double_eq(RIGHT(), 1);
     sim_cluster_unscript(sim);
     set_object(theirs);
     work_for(VPA_HOUR);
-    ck_assert_uint_eq(count_of(COLLECTION), denied);
+    ck_assert_uint_eq(count_of(COLLECTION), code != 0);
+}
+END_TEST
+
+/* Settings that cannot be written now are no fault, and nothing waits for them. */
+START_TEST(a_wrong_bundle_does_not_wait_for_the_settings)
+{
+    set_object(registered(OUR_CA, "", "\"values\":[\"\"]", "\"values\":[\"payments\"]"));
+    start();
+    answer("PATCH", 500, NULL);
+    work_for(KEEPER_QUIET);
+    ck_assert_uint_ge(count_of(COLLECTION), 1);
+    ck_assert_double_eq(RIGHT(), 1);
+    sim_cluster_unscript(sim);
+    set_object(registered(OLD_CA, "", "\"values\":[\"\"]", "\"values\":[\"payments\"]"));
+    registration_refresh(registration);
+    size_t before = count_of(COLLECTION);
+    work_for(VPA_MINUTE);
+    ck_assert_uint_eq(count_of(COLLECTION), before + 2);
+    ck_assert_double_eq(REPAIRS("caBundle"), 1);
+    ck_assert_double_eq(RIGHT(), 1);
+    const struct vpa_json *live = sim_cluster_find(sim, &arena, API_VERSION, KIND, "", NAME);
+    ck_assert_ptr_nonnull(strstr(text_of(live), "\"values\":[\"\"]"));
 }
 END_TEST
 
@@ -735,7 +770,8 @@ int main(void)
     tcase_add_test(tc, what_is_right_is_left_alone);
     tcase_add_test(tc, settings_of_another_replica_are_left_alone);
     tcase_add_test(tc, settings_are_looked_at_once_more);
-    tcase_add_loop_test(tc, one_look_at_the_settings_is_enough, 0, 2);
+    tcase_add_loop_test(tc, one_look_at_the_settings_is_enough, 0, (int)VPA_COUNT(looks));
+    tcase_add_test(tc, a_wrong_bundle_does_not_wait_for_the_settings);
     tcase_add_test(tc, a_registration_that_is_gone_is_made_again);
     tcase_add_loop_test(tc, a_part_that_differs_is_put_back, 0, 2);
     tcase_add_loop_test(tc, what_was_set_by_hand_stays_when_a_part_is_put_back, 0,
