@@ -26,6 +26,12 @@
 #define OLD_CA "old CA"
 #define REVIEWS "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 #define EVENTS "/events"
+#define SIDE_EFFECTS "\"sideEffects\":\"None\""
+#define BY_HAND "\"failurePolicy\":\"Fail\""
+#define SERVICE "\"service\":{\"namespace\":\"kube-system\",\"name\":\"vpa-webhook\"}"
+#define SELECTOR                                                                                   \
+    "{\"matchExpressions\":[{\"key\":\"kubernetes.io/metadata.name\",\"operator\":\"NotIn\","      \
+    "\"values\":[\"\"]}]}"
 
 static struct admission_config config;
 static struct registration *registration;
@@ -230,6 +236,15 @@ static const struct vpa_json *expect_patch(const char *seen, const char *op, con
     return vpa_json_find(second, "value");
 }
 
+/* ... with another piece replaced as well. */
+static const char *with(const char *json, const char *from, const char *to)
+{
+    const char *at = strstr(json, from);
+
+    ck_assert_msg(at != NULL, "%s in %s", from, json);
+    return vpa_arena_printf(&arena, "%.*s%s%s", (int)(at - json), json, to, at + strlen(from));
+}
+
 static const char *webhooks_of(const char *text)
 {
     return text_of(vpa_json_find(json_of(text), "webhooks"));
@@ -262,11 +277,12 @@ START_TEST(settings_of_another_replica_are_left_alone)
 }
 END_TEST
 
-/* ... but once: a replica of an older version, which puts back what it finds changed, is gone by
- * then. That is no repair. */
-START_TEST(settings_are_looked_at_once_more)
+/* ... but once: an older version, which puts its namespaces back, is gone by then. That
+ * is no repair, and what was set by hand beside them stays. */
+START_TEST(namespaces_are_looked_at_once_more)
 {
-    const char *theirs = registered(OUR_CA, "", "\"values\":[\"\"]", "\"values\":[\"payments\"]");
+    const char *by_hand = registered(OUR_CA, "", "\"failurePolicy\":\"Ignore\"", BY_HAND);
+    const char *theirs = with(by_hand, "\"values\":[\"\"]", "\"values\":[\"payments\"]");
 
     set_object(theirs);
     start();
@@ -275,13 +291,23 @@ START_TEST(settings_are_looked_at_once_more)
     const char *seen = live_version();
     work_for(VPA_MINUTE);
     ck_assert_uint_eq(count_of(COLLECTION), 1);
-    const struct vpa_json *value = expect_patch(seen, "replace", "/webhooks");
-    ck_assert_str_eq(text_of(value), webhooks_of(registered(OUR_CA, "", NULL, NULL)));
+    const struct vpa_json *value = expect_patch(seen, "add", "/webhooks/0/namespaceSelector");
+    ck_assert_str_eq(text_of(value), SELECTOR);
     set_object(theirs);
     work_for(VPA_HOUR);
     ck_assert_uint_eq(count_of(COLLECTION), 1);
     ck_assert_uint_eq(count_of(EVENTS), 0);
-    ck_assert_double_eq(REPAIRS("settings"), 0);
+    ck_assert_double_eq(REPAIRS("namespaces"), 0);
+    ck_assert_double_eq(RIGHT(), 1);
+}
+END_TEST
+
+START_TEST(other_settings_stay_as_they_are)
+{
+    set_object(registered(OUR_CA, "", "\"failurePolicy\":\"Ignore\"", BY_HAND));
+    start();
+    work_for(VPA_HOUR);
+    ck_assert_uint_eq(count_of(COLLECTION), 0);
     ck_assert_double_eq(RIGHT(), 1);
 }
 END_TEST
@@ -299,7 +325,7 @@ static const struct {
 };
 
 /* What is right then, or is refused, may be changed by hand from then on. */
-START_TEST(one_look_at_the_settings_is_enough)
+START_TEST(one_look_at_the_namespaces_is_enough)
 {
     const char *theirs = registered(OUR_CA, "", "\"values\":[\"\"]", "\"values\":[\"payments\"]");
     int code = looks[_i].code;
@@ -318,8 +344,8 @@ START_TEST(one_look_at_the_settings_is_enough)
 }
 END_TEST
 
-/* Settings that cannot be written now are no fault, and nothing waits for them. */
-START_TEST(a_wrong_bundle_does_not_wait_for_the_settings)
+/* Namespaces that cannot be written now are no fault, and nothing waits for them. */
+START_TEST(a_wrong_bundle_does_not_wait_for_the_namespaces)
 {
     set_object(registered(OUR_CA, "", "\"values\":[\"\"]", "\"values\":[\"payments\"]"));
     start();
@@ -355,22 +381,6 @@ START_TEST(a_registration_that_is_gone_is_made_again)
                  "MutatingWebhookConfiguration " NAME ": gone is not as it should be; repaired");
 }
 END_TEST
-
-/* ... with another piece replaced as well. */
-static const char *with(const char *json, const char *from, const char *to)
-{
-    const char *at = strstr(json, from);
-
-    ck_assert_msg(at != NULL, "%s in %s", from, json);
-    return vpa_arena_printf(&arena, "%.*s%s%s", (int)(at - json), json, to, at + strlen(from));
-}
-
-#define SIDE_EFFECTS "\"sideEffects\":\"None\""
-#define BY_HAND "\"failurePolicy\":\"Fail\""
-#define SERVICE "\"service\":{\"namespace\":\"kube-system\",\"name\":\"vpa-webhook\"}"
-#define SELECTOR                                                                                   \
-    "{\"matchExpressions\":[{\"key\":\"kubernetes.io/metadata.name\",\"operator\":\"NotIn\","      \
-    "\"values\":[\"\"]}]}"
 
 /* What somebody made of the text, what is wrong then, and what is written: where, which value. */
 static const struct part_row {
@@ -769,9 +779,10 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, what_is_right_is_left_alone);
     tcase_add_test(tc, settings_of_another_replica_are_left_alone);
-    tcase_add_test(tc, settings_are_looked_at_once_more);
-    tcase_add_loop_test(tc, one_look_at_the_settings_is_enough, 0, (int)VPA_COUNT(looks));
-    tcase_add_test(tc, a_wrong_bundle_does_not_wait_for_the_settings);
+    tcase_add_test(tc, namespaces_are_looked_at_once_more);
+    tcase_add_test(tc, other_settings_stay_as_they_are);
+    tcase_add_loop_test(tc, one_look_at_the_namespaces_is_enough, 0, (int)VPA_COUNT(looks));
+    tcase_add_test(tc, a_wrong_bundle_does_not_wait_for_the_namespaces);
     tcase_add_test(tc, a_registration_that_is_gone_is_made_again);
     tcase_add_loop_test(tc, a_part_that_differs_is_put_back, 0, 2);
     tcase_add_loop_test(tc, what_was_set_by_hand_stays_when_a_part_is_put_back, 0,
