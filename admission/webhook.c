@@ -124,7 +124,7 @@ int webhook_write_over(struct vpa_kube_client *client, const struct registration
     if (vpa_json_parse(&arena, vpa_buf_text(&text), text.len, &object, err) < 0)
         return -1;
     webhook_patch_begin(&patch, view, &body);
-    vpa_json_put_node(vpa_json_patch_op(&patch, VPA_PATCH_REPLACE, "/webhooks"),
+    vpa_json_put_node(vpa_json_patch_op(&patch, VPA_PATCH_ADD, "/webhooks"),
                       vpa_json_find(object, "webhooks"));
     vpa_json_patch_end_op(&patch);
     labels = vpa_json_at(object, "metadata.labels");

@@ -455,15 +455,19 @@ START_TEST(parts_that_differ_are_put_back_together)
 }
 END_TEST
 
-/* None is of our name: what stands there is not ours to mend piece by piece. */
+/* None is of our name, or there is none: what stands there is not ours to mend piece by piece. */
 START_TEST(a_registration_without_our_webhook_is_put_back_whole)
 {
     const char *object = registered(OUR_CA, "", PODS, NO_PODS);
+    bool empty = _i == 1; /* webhooks: [], which the API server keeps as no member at all */
 
-    set_object(with(object, "\"name\":\"vpa.k8s.io\"", "\"name\":\"other.example.com\""));
+    set_object(empty ? with(object, "\"webhooks\":[", "\"others\":[")
+                     : with(object, "\"name\":\"vpa.k8s.io\"", "\"name\":\"other.example.com\""));
+    const struct vpa_json *live = sim_cluster_find(sim, &arena, API_VERSION, KIND, "", NAME);
+    ck_assert_int_eq(vpa_json_find(live, "webhooks") == NULL, empty);
     const char *seen = live_version();
     start();
-    const struct vpa_json *value = expect_patch(seen, "replace", "/webhooks");
+    const struct vpa_json *value = expect_patch(seen, "add", "/webhooks");
     ck_assert_str_eq(text_of(value), webhooks_of(registered(OUR_CA, "", NULL, NULL)));
     ck_assert_double_eq(REPAIRS("webhooks"), 1);
     ck_assert_double_eq(RIGHT(), 1);
@@ -788,7 +792,7 @@ int main(void)
     tcase_add_loop_test(tc, what_was_set_by_hand_stays_when_a_part_is_put_back, 0,
                         (int)VPA_COUNT(parts));
     tcase_add_test(tc, parts_that_differ_are_put_back_together);
-    tcase_add_test(tc, a_registration_without_our_webhook_is_put_back_whole);
+    tcase_add_loop_test(tc, a_registration_without_our_webhook_is_put_back_whole, 0, 2);
     tcase_add_test(tc, a_bundle_that_does_not_vouch_for_us_gets_our_ca);
     tcase_add_loop_test(tc, what_others_own_is_reported, 0, (int)VPA_COUNT(reports));
     tcase_add_loop_test(tc, a_registration_is_known_for_a_while, 0, (int)VPA_COUNT(states));
