@@ -3,7 +3,8 @@
  * "service", "rules", "namespaceSelector", "objectSelector", "matchConditions",
  * "admissionReviewVersions", "webhooks", "caBundle". A repair of an object that is there is a JSON
  * Patch that names the version it rests on, so that what somebody else wrote in between is looked
- * at first. Settings are no fault, but for one look a while after the start: "settings".
+ * at first. Settings are no fault: what is right else is right, also at the one look a while after
+ * the start when the namespaces that it leaves out have to be ours: "namespaces".
  */
 #include "keeper.h"
 
@@ -22,11 +23,11 @@ struct keeper {
     struct keeper_options options;
     struct vpa_loop *loop;
     struct vpa_timer *timer; /* of the next try */
-    struct vpa_timer *late;  /* of the look at the settings */
+    struct vpa_timer *late;  /* of the look at the namespaces */
     struct vpa_events *events;
     bool started;
     bool due;
-    bool insists;         /* on our settings, until they were seen there or written once */
+    bool insists;         /* on our namespaces, until they were seen there, written or refused */
     bool ca_is_new;       /* we want another one than before, and it has not been seen there */
     const char *reported; /* what was said to be wrong and is not ours; NULL: nothing */
     vpa_duration pause;   /* before the next repair; 0: none yet */
@@ -113,7 +114,6 @@ static void tell(struct keeper *k, const char *reason, const char *what, const c
 
 static void report(struct keeper *k, const char *what)
 {
-    meter_registration(false);
     if (vpa_str_eq(k->reported, what))
         return;
     k->reported = what;
@@ -181,10 +181,11 @@ static bool must_put_ca(const struct keeper *k, const struct registration_view *
     return view->ca_is_ours && k->options.ca_is_wrong(k->options.ctx, view);
 }
 
-static int put_parts(struct keeper *k, const struct registration_view *view, struct vpa_error *err)
+static int put_parts(struct keeper *k, const struct registration_view *view, const char *what,
+                     struct vpa_error *err)
 {
     const struct registration_wanted *wanted = &k->options.wanted;
-    const struct vpa_json *object;
+    const struct vpa_json *object, *hook;
     struct vpa_json_patch patch;
     vpa_auto_arena arena = {0};
     vpa_auto_buf text = VPA_BUF(WEBHOOK_BODY_MAX), body = VPA_BUF(WEBHOOK_BODY_MAX);
@@ -193,9 +194,12 @@ static int put_parts(struct keeper *k, const struct registration_view *view, str
     if (vpa_json_parse(&arena, vpa_buf_text(&text), text.len, &object, NULL) < 0)
         return vpa_fail(err, VPA_LIMIT, "the flags make it longer than %zu bytes",
                         (size_t)WEBHOOK_BODY_MAX);
+    hook = vpa_json_first(vpa_json_find(object, "webhooks"));
     webhook_patch_begin(&patch, view, &body);
     for (size_t i = 0; i < view->fault_count; i++)
-        put_part(&patch, view, vpa_json_first(vpa_json_find(object, "webhooks")), view->faults[i]);
+        put_part(&patch, view, hook, view->faults[i]);
+    if (strcmp(what, "namespaces") == 0)
+        put_part(&patch, view, hook, "namespaceSelector");
     if (must_put_ca(k, view))
         put_ca(k, &patch, view);
     vpa_json_patch_end(&patch);
@@ -209,11 +213,11 @@ static int repair(struct keeper *k, const char *what, struct vpa_error *err)
     const char *ca = k->options.ca(k->options.ctx);
     vpa_auto_buf body = VPA_BUF(WEBHOOK_BODY_MAX);
 
-    if (strcmp(what, "webhooks") == 0 || strcmp(what, "settings") == 0)
+    if (strcmp(what, "webhooks") == 0)
         return webhook_write_over(k->options.client, wanted, view,
                                   must_put_ca(k, view) ? vpa_or_empty(ca) : NULL, err);
     if (strcmp(what, "gone") != 0)
-        return put_parts(k, view, err);
+        return put_parts(k, view, what, err);
     webhook_encode(wanted->config, wanted->ns, ca, &body);
     return webhook_call(k->options.client, VPA_KUBE_CREATE, NULL, &body, err);
 }
@@ -230,8 +234,8 @@ static void is_repaired(struct keeper *k, const char *what)
         VPA_INFO("The registration has our new caBundle", VPA_KV("name", name_of(k)));
         return;
     }
-    if (strcmp(what, "settings") == 0) {
-        VPA_INFO("The registration has our settings again", VPA_KV("name", name_of(k)));
+    if (strcmp(what, "namespaces") == 0) {
+        VPA_INFO("The registration leaves out our namespaces again", VPA_KV("name", name_of(k)));
         k->insists = false;
         return;
     }
@@ -252,11 +256,10 @@ static void repair_and_tell(struct keeper *k, const char *what)
 {
     struct vpa_error err;
 
-    meter_registration(false);
     if (repair(k, what, &err) == 0) {
         is_repaired(k, what);
     } else if (!is_overtaken(&err) && !vpa_loop_is_stopping(k->loop)) {
-        k->insists = k->insists && err.code != VPA_DENIED;
+        k->insists = k->insists && err.code == VPA_RETRY;
         VPA_ERROR_UNLESS_TOLD(&err, "Cannot repair the registration", VPA_KV("name", name_of(k)),
                               VPA_KV("what", what), VPA_KERR(&err));
     }
@@ -282,9 +285,6 @@ static const char *fault(struct keeper *k, bool *ours)
     *ours = view->object_is_ours;
     if (*view->fault)
         return view->fault;
-    k->insists = k->insists && view->settings_differ;
-    if (k->insists)
-        return "settings";
     *ours = view->ca_is_ours;
     return k->options.ca_is_wrong(k->options.ctx, view) ? "caBundle" : NULL;
 }
@@ -300,22 +300,41 @@ static void tell_right(struct keeper *k)
         meter_registration(true);
 }
 
+/* Of a registration without a fault. */
+static bool wants_namespaces(struct keeper *k)
+{
+    if (registration_state(k->options.registration) != REGISTRATION_PRESENT)
+        return false;
+    k->insists = k->insists && registration_view(k->options.registration)->namespaces_differ;
+    return k->insists;
+}
+
+static void repair_in_time(struct keeper *k, const char *what)
+{
+    vpa_duration since = vpa_loop_monotonic(k->loop) - k->repaired;
+
+    if (since > KEEPER_QUIET)
+        k->pause = 0;
+    if (since < k->pause && !k->ca_is_new)
+        vpa_timer_start(k->timer, k->pause - since);
+    else
+        repair_and_tell(k, what);
+}
+
 void keeper_work(struct keeper *k)
 {
-    int64_t now = vpa_loop_monotonic(k->loop);
     bool ours;
     const char *what = fault(k, &ours);
 
     k->due = false;
-    if (now - k->repaired > KEEPER_QUIET)
-        k->pause = 0;
-    if (!what) {
-        tell_right(k);
-    } else if (!ours) {
+    if (what)
+        meter_registration(false);
+    if (what && ours)
+        repair_in_time(k, what);
+    else if (what)
         report(k, what);
-    } else if (k->repaired && now - k->repaired < k->pause && !k->ca_is_new) {
-        vpa_timer_start(k->timer, k->pause - (now - k->repaired));
-    } else {
-        repair_and_tell(k, what);
-    }
+    else
+        tell_right(k);
+    if (!what && wants_namespaces(k))
+        repair_in_time(k, "namespaces");
 }

@@ -10,8 +10,8 @@
  *     if (keeper_is_due(k)) keeper_work(k);       // where the loop may wait
  *
  * Settings that a replica with other flags has written are left alone (the last one to start has
- * the last word) but for one look after ten minutes: a replica of an older version may have put its
- * own ones back before it was gone.
+ * the last word) but for one look at the namespaces that are left out, after ten minutes: a replica
+ * of an older version may have put its own ones back before it was gone.
  *
  * There is no fight: whoever keeps undoing a repair is answered after pauses that double from a
  * second to five minutes, and start over after ten quiet minutes.

@@ -182,13 +182,18 @@ static const struct vpa_json *wanted_object(struct vpa_arena *arena,
     return root;
 }
 
-/* What flags set and no proof rests on. */
-static bool same_settings(const struct vpa_json *object, const struct vpa_json *hook,
-                          const struct vpa_json *wanted)
+static bool same_namespaces(const struct vpa_json *live, const struct vpa_json *wanted)
 {
-    static const char *const settings[] = {"failurePolicy", "timeoutSeconds", "sideEffects",
-                                           "namespaceSelector.matchExpressions"};
-    const struct vpa_json *first = vpa_json_first(vpa_json_find(wanted, "webhooks"));
+    static const char expressions[] = "namespaceSelector.matchExpressions";
+
+    return vpa_json_equal(vpa_json_at(live, expressions), vpa_json_at(wanted, expressions));
+}
+
+/* What else flags set and no proof rests on. */
+static bool same_settings(const struct vpa_json *object, const struct vpa_json *hook,
+                          const struct vpa_json *wanted, const struct vpa_json *first)
+{
+    static const char *const settings[] = {"failurePolicy", "timeoutSeconds", "sideEffects"};
     const struct vpa_json *labels = vpa_json_at(object, "metadata.labels");
 
     for (size_t i = 0; i < VPA_COUNT(settings); i++)
@@ -251,10 +256,12 @@ static void read_hook(struct registration_view *view, const struct vpa_json *obj
     if (!view->object_is_ours)
         return;
     const struct vpa_json *ours = wanted_object(arena, wanted);
-    compare(view, hook, vpa_json_first(vpa_json_find(ours, "webhooks")));
+    const struct vpa_json *first = vpa_json_first(vpa_json_find(ours, "webhooks"));
+    compare(view, hook, first);
     if (*view->fault && strcmp(text_of(hook, "name"), WEBHOOK_NAME) != 0)
         view->fault = "webhooks"; /* somebody else's, not to be mended piece by piece */
-    view->settings_differ = !same_settings(object, hook, ours);
+    view->namespaces_differ = !same_namespaces(hook, first);
+    view->settings_differ = view->namespaces_differ || !same_settings(object, hook, ours, first);
 }
 
 void registration_view_read(struct registration_view *view, const struct vpa_json *object,

@@ -1,7 +1,7 @@
 /*
  * At start the registration is deleted if it is there and created anew, as upstream does, but for
  * one of which only settings or the CA differ: it is patched, and no pod passes meanwhile; only
- * where that is forbidden it is deleted as well. Where there was none, a replica that is faster is
+ * where none is allowed it is deleted as well. Where there was none, a replica that is faster is
  * as good; what is there again after we have deleted it an older replica has put back, by its own
  * flags, and it is looked at again. A new CA of a file changes only caBundle, by a patch that is
  * left out when the stored bundle is the same.
@@ -52,6 +52,8 @@ static int call(struct vpa_kube_client *client, const struct vpa_kube_call *requ
         err->code = VPA_CONFLICT;
     if (result->status_code == 401 && err) /* that says nothing of our rights */
         err->code = VPA_RETRY;
+    if ((result->status_code == 405 || result->status_code == 415) && err)
+        err->code = VPA_DENIED; /* a proxy lets no patch through */
     if (result->status_code != 0 && request->verb == VPA_KUBE_CREATE && err &&
         err->code == VPA_RETRY) /* it has answered, and upstream takes that as final */
         err->code = VPA_DENIED;
@@ -124,7 +126,7 @@ int webhook_write_over(struct vpa_kube_client *client, const struct registration
     if (vpa_json_parse(&arena, vpa_buf_text(&text), text.len, &object, err) < 0)
         return -1;
     webhook_patch_begin(&patch, view, &body);
-    vpa_json_put_node(vpa_json_patch_op(&patch, VPA_PATCH_REPLACE, "/webhooks"),
+    vpa_json_put_node(vpa_json_patch_op(&patch, VPA_PATCH_ADD, "/webhooks"),
                       vpa_json_find(object, "webhooks"));
     vpa_json_patch_end_op(&patch);
     labels = vpa_json_at(object, "metadata.labels");
@@ -179,7 +181,7 @@ static int replace(struct vpa_kube_client *client, const struct registration_wan
                             &failure) == 0))
         return 0;
     *found = DELETED;
-    if (*view->fault || failure.code == VPA_DENIED) /* there may be no right to patch it */
+    if (*view->fault || failure.code == VPA_DENIED) /* it may not be patched */
         return delete (client, name, err);
     *found = OVERTAKEN;
     if (failure.code == VPA_CONFLICT || failure.code == VPA_NOT_FOUND)

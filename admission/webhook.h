@@ -27,8 +27,8 @@ int webhook_register(struct vpa_kube_client *client, const struct admission_conf
 int webhook_reload_ca(struct vpa_kube_client *client, const struct admission_config *config);
 /* One call about the object of that name (NULL: the collection). VPA_CONFLICT also when a JSON
  * Patch tests what is not so any more, VPA_RETRY also when the server does not see who we are
- * (401), so that VPA_DENIED speaks of our rights; VPA_DENIED instead of VPA_RETRY
- * for a creation that was answered. Pumps the loop. */
+ * (401), so that VPA_DENIED speaks of our rights, or of a method that is not let through (405,
+ * 415); VPA_DENIED instead of VPA_RETRY for a creation that was answered. Pumps the loop. */
 int webhook_call(struct vpa_kube_client *client, enum vpa_kube_verb verb, const char *name,
                  const struct vpa_buf *body, struct vpa_error *err) VPA_MUST_CHECK;
 /* Writes webhooks and labels as our flags want them over what was seen. ca: PEM text; NULL: the

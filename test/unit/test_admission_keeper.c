@@ -26,6 +26,12 @@
 #define OLD_CA "old CA"
 #define REVIEWS "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 #define EVENTS "/events"
+#define SIDE_EFFECTS "\"sideEffects\":\"None\""
+#define BY_HAND "\"failurePolicy\":\"Fail\""
+#define SERVICE "\"service\":{\"namespace\":\"kube-system\",\"name\":\"vpa-webhook\"}"
+#define SELECTOR                                                                                   \
+    "{\"matchExpressions\":[{\"key\":\"kubernetes.io/metadata.name\",\"operator\":\"NotIn\","      \
+    "\"values\":[\"\"]}]}"
 
 static struct admission_config config;
 static struct registration *registration;
@@ -230,6 +236,15 @@ static const struct vpa_json *expect_patch(const char *seen, const char *op, con
     return vpa_json_find(second, "value");
 }
 
+/* ... with another piece replaced as well. */
+static const char *with(const char *json, const char *from, const char *to)
+{
+    const char *at = strstr(json, from);
+
+    ck_assert_msg(at != NULL, "%s in %s", from, json);
+    return vpa_arena_printf(&arena, "%.*s%s%s", (int)(at - json), json, to, at + strlen(from));
+}
+
 static const char *webhooks_of(const char *text)
 {
     return text_of(vpa_json_find(json_of(text), "webhooks"));
@@ -262,11 +277,12 @@ START_TEST(settings_of_another_replica_are_left_alone)
 }
 END_TEST
 
-/* ... but once: a replica of an older version, which puts back what it finds changed, is gone by
- * then. That is no repair. */
-START_TEST(settings_are_looked_at_once_more)
+/* ... but once: an older version, which puts its namespaces back, is gone by then. That
+ * is no repair, and what was set by hand beside them stays. */
+START_TEST(namespaces_are_looked_at_once_more)
 {
-    const char *theirs = registered(OUR_CA, "", "\"values\":[\"\"]", "\"values\":[\"payments\"]");
+    const char *by_hand = registered(OUR_CA, "", "\"failurePolicy\":\"Ignore\"", BY_HAND);
+    const char *theirs = with(by_hand, "\"values\":[\"\"]", "\"values\":[\"payments\"]");
 
     set_object(theirs);
     start();
@@ -275,33 +291,78 @@ START_TEST(settings_are_looked_at_once_more)
     const char *seen = live_version();
     work_for(VPA_MINUTE);
     ck_assert_uint_eq(count_of(COLLECTION), 1);
-    const struct vpa_json *value = expect_patch(seen, "replace", "/webhooks");
-    ck_assert_str_eq(text_of(value), webhooks_of(registered(OUR_CA, "", NULL, NULL)));
+    const struct vpa_json *value = expect_patch(seen, "add", "/webhooks/0/namespaceSelector");
+    ck_assert_str_eq(text_of(value), SELECTOR);
     set_object(theirs);
     work_for(VPA_HOUR);
     ck_assert_uint_eq(count_of(COLLECTION), 1);
     ck_assert_uint_eq(count_of(EVENTS), 0);
-    ck_assert_double_eq(REPAIRS("settings"), 0);
+    ck_assert_double_eq(REPAIRS("namespaces"), 0);
     ck_assert_double_eq(RIGHT(), 1);
 }
 END_TEST
 
-/* What is right at that look, or may not be written, may be changed by hand from then on. */
-START_TEST(one_look_at_the_settings_is_enough)
+START_TEST(other_settings_stay_as_they_are)
+{
+    set_object(registered(OUR_CA, "", "\"failurePolicy\":\"Ignore\"", BY_HAND));
+    start();
+    work_for(VPA_HOUR);
+    ck_assert_uint_eq(count_of(COLLECTION), 0);
+    ck_assert_double_eq(RIGHT(), 1);
+}
+END_TEST
+
+/* How the patch of that look is refused; 0: what is there is right. */
+static const struct {
+    int code;
+    const char *body;
+} looks[] = {
+    {0, NULL},
+    {403, NULL},
+    {413, NULL},
+    {422, "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Invalid\",\"code\":422,"
+          "\"details\":{\"causes\":[{\"message\":\"m\",\"field\":\"f\"}]}}"},
+};
+
+/* What is right then, or is refused, may be changed by hand from then on. */
+START_TEST(one_look_at_the_namespaces_is_enough)
 {
     const char *theirs = registered(OUR_CA, "", "\"values\":[\"\"]", "\"values\":[\"payments\"]");
-    bool denied = _i == 1;
+    int code = looks[_i].code;
 
-    if (denied)
+    if (code)
         set_object(theirs);
     start();
-    if (denied)
-        answer("PATCH", 403, NULL);
+    if (code)
+        answer("PATCH", code, looks[_i].body);
     work_for(KEEPER_QUIET);
+    ck_assert_double_eq(RIGHT(), 1);
     sim_cluster_unscript(sim);
     set_object(theirs);
     work_for(VPA_HOUR);
-    ck_assert_uint_eq(count_of(COLLECTION), denied);
+    ck_assert_uint_eq(count_of(COLLECTION), code != 0);
+}
+END_TEST
+
+/* Namespaces that cannot be written now are no fault, and nothing waits for them. */
+START_TEST(a_wrong_bundle_does_not_wait_for_the_namespaces)
+{
+    set_object(registered(OUR_CA, "", "\"values\":[\"\"]", "\"values\":[\"payments\"]"));
+    start();
+    answer("PATCH", 500, NULL);
+    work_for(KEEPER_QUIET);
+    ck_assert_uint_ge(count_of(COLLECTION), 1);
+    ck_assert_double_eq(RIGHT(), 1);
+    sim_cluster_unscript(sim);
+    set_object(registered(OLD_CA, "", "\"values\":[\"\"]", "\"values\":[\"payments\"]"));
+    registration_refresh(registration);
+    size_t before = count_of(COLLECTION);
+    work_for(VPA_MINUTE);
+    ck_assert_uint_eq(count_of(COLLECTION), before + 2);
+    ck_assert_double_eq(REPAIRS("caBundle"), 1);
+    ck_assert_double_eq(RIGHT(), 1);
+    const struct vpa_json *live = sim_cluster_find(sim, &arena, API_VERSION, KIND, "", NAME);
+    ck_assert_ptr_nonnull(strstr(text_of(live), "\"values\":[\"\"]"));
 }
 END_TEST
 
@@ -320,22 +381,6 @@ START_TEST(a_registration_that_is_gone_is_made_again)
                  "MutatingWebhookConfiguration " NAME ": gone is not as it should be; repaired");
 }
 END_TEST
-
-/* ... with another piece replaced as well. */
-static const char *with(const char *json, const char *from, const char *to)
-{
-    const char *at = strstr(json, from);
-
-    ck_assert_msg(at != NULL, "%s in %s", from, json);
-    return vpa_arena_printf(&arena, "%.*s%s%s", (int)(at - json), json, to, at + strlen(from));
-}
-
-#define SIDE_EFFECTS "\"sideEffects\":\"None\""
-#define BY_HAND "\"failurePolicy\":\"Fail\""
-#define SERVICE "\"service\":{\"namespace\":\"kube-system\",\"name\":\"vpa-webhook\"}"
-#define SELECTOR                                                                                   \
-    "{\"matchExpressions\":[{\"key\":\"kubernetes.io/metadata.name\",\"operator\":\"NotIn\","      \
-    "\"values\":[\"\"]}]}"
 
 /* What somebody made of the text, what is wrong then, and what is written: where, which value. */
 static const struct part_row {
@@ -410,15 +455,19 @@ START_TEST(parts_that_differ_are_put_back_together)
 }
 END_TEST
 
-/* None is of our name: what stands there is not ours to mend piece by piece. */
+/* None is of our name, or there is none: what stands there is not ours to mend piece by piece. */
 START_TEST(a_registration_without_our_webhook_is_put_back_whole)
 {
     const char *object = registered(OUR_CA, "", PODS, NO_PODS);
+    bool empty = _i == 1; /* webhooks: [], which the API server keeps as no member at all */
 
-    set_object(with(object, "\"name\":\"vpa.k8s.io\"", "\"name\":\"other.example.com\""));
+    set_object(empty ? with(object, "\"webhooks\":[", "\"others\":[")
+                     : with(object, "\"name\":\"vpa.k8s.io\"", "\"name\":\"other.example.com\""));
+    const struct vpa_json *live = sim_cluster_find(sim, &arena, API_VERSION, KIND, "", NAME);
+    ck_assert_int_eq(vpa_json_find(live, "webhooks") == NULL, empty);
     const char *seen = live_version();
     start();
-    const struct vpa_json *value = expect_patch(seen, "replace", "/webhooks");
+    const struct vpa_json *value = expect_patch(seen, "add", "/webhooks");
     ck_assert_str_eq(text_of(value), webhooks_of(registered(OUR_CA, "", NULL, NULL)));
     ck_assert_double_eq(REPAIRS("webhooks"), 1);
     ck_assert_double_eq(RIGHT(), 1);
@@ -734,14 +783,16 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, what_is_right_is_left_alone);
     tcase_add_test(tc, settings_of_another_replica_are_left_alone);
-    tcase_add_test(tc, settings_are_looked_at_once_more);
-    tcase_add_loop_test(tc, one_look_at_the_settings_is_enough, 0, 2);
+    tcase_add_test(tc, namespaces_are_looked_at_once_more);
+    tcase_add_test(tc, other_settings_stay_as_they_are);
+    tcase_add_loop_test(tc, one_look_at_the_namespaces_is_enough, 0, (int)VPA_COUNT(looks));
+    tcase_add_test(tc, a_wrong_bundle_does_not_wait_for_the_namespaces);
     tcase_add_test(tc, a_registration_that_is_gone_is_made_again);
     tcase_add_loop_test(tc, a_part_that_differs_is_put_back, 0, 2);
     tcase_add_loop_test(tc, what_was_set_by_hand_stays_when_a_part_is_put_back, 0,
                         (int)VPA_COUNT(parts));
     tcase_add_test(tc, parts_that_differ_are_put_back_together);
-    tcase_add_test(tc, a_registration_without_our_webhook_is_put_back_whole);
+    tcase_add_loop_test(tc, a_registration_without_our_webhook_is_put_back_whole, 0, 2);
     tcase_add_test(tc, a_bundle_that_does_not_vouch_for_us_gets_our_ca);
     tcase_add_loop_test(tc, what_others_own_is_reported, 0, (int)VPA_COUNT(reports));
     tcase_add_loop_test(tc, a_registration_is_known_for_a_while, 0, (int)VPA_COUNT(states));

@@ -215,6 +215,8 @@ START_TEST(settings_are_compared)
     config.webhook_labels = "team:a";
     registration_view_read(&view, registered(settings[_i].from, settings[_i].to), &wanted);
     ck_assert_int_eq(view.settings_differ, settings[_i].differ);
+    bool namespaces = settings[_i].from && strstr(settings[_i].from, "values");
+    ck_assert_int_eq(view.namespaces_differ, namespaces);
     ck_assert_str_eq(view.fault, "");
 }
 END_TEST

@@ -22,6 +22,7 @@
 #define CANNOT_CREATE "cannot create MutatingWebhookConfiguration " NAME ": "
 #define CANNOT_PATCH "cannot patch MutatingWebhookConfiguration " NAME ": "
 #define CANNOT_DELETE "cannot delete MutatingWebhookConfiguration " NAME ": "
+#define CAUSES "\"causes\":[{\"message\":\"m\",\"field\":\"f\"}]"
 #define LOST (-1) /* no status: the connection is lost */
 #define TESTED                                                                                     \
     "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Invalid\",\"code\":422,\"details\":" \
@@ -222,7 +223,9 @@ static const struct refusal_row {
     {"PATCH", 429, "GET PATCH", CANNOT_PATCH, VPA_RETRY},
     {"PATCH", 401, "GET PATCH", CANNOT_PATCH, VPA_RETRY},
     {"PATCH", LOST, "GET PATCH", CANNOT_PATCH, VPA_RETRY},
+    /* Neither passes nor speaks of our rights. */
     {"PATCH", 400, "GET PATCH", CANNOT_PATCH, VPA_INVALID},
+    {"PATCH", 422, "GET PATCH", CANNOT_PATCH, VPA_INVALID},
     {"GET", 403, "GET POST", NULL, 0}, /* taken as absence */
     /* ... for now: what is there is looked at later */
     {"GET", 503, "GET POST", UNREAD, VPA_RETRY},
@@ -231,6 +234,8 @@ static const struct refusal_row {
     {"PATCH", 409, "GET PATCH GET PATCH GET PATCH",
      "MutatingWebhookConfiguration " NAME ": somebody else keeps writing it", VPA_RETRY},
     {"PATCH", 403, "GET PATCH DELETE POST", NULL, 0}, /* no right to it: as before there was one */
+    {"PATCH", 405, "GET PATCH DELETE POST", NULL, 0}, /* no patch comes through to the server */
+    {"PATCH", 415, "GET PATCH DELETE POST", NULL, 0},
 };
 
 START_TEST(refusals_end_the_registration_but_for_a_faster_replica)
@@ -244,6 +249,7 @@ START_TEST(refusals_end_the_registration_but_for_a_faster_replica)
         sim, registered(OTHER_CA, mends ? NULL : "\"pods\"", mends ? "" : "\"configmaps\""));
     refused = row->method;
     refusal = row->status;
+    details = row->status == 422 ? CAUSES : NULL;
     capture_log(0);
     ck_assert_int_eq(webhook_register(client, &config, "kube-system", CA, &err),
                      row->error ? -1 : 0);
@@ -314,7 +320,7 @@ static const struct {
     bool conflict;
 } tests[] = {
     {422, "", true},
-    {422, "\"causes\":[{\"message\":\"m\",\"field\":\"f\"}]", false},
+    {422, CAUSES, false},
     {409, NULL, true},
     {400, NULL, false},
 };
