@@ -81,7 +81,7 @@ enum pass_token updater_pass_take_token(struct pass *pass, struct vpa_rate *rate
 
     if (updater_pass_is_stopped(pass))
         return PASS_TOKEN_REFUSED;
-    if (pass->spent == rate || !vpa_rate_reserve(rate, now, pass->deadline - now, &wait))
+    if (!vpa_rate_reserve(rate, now, pass->deadline - now, &wait))
         return give_up(pass, rate, now);
 
     int64_t until = now + wait;

@@ -21,7 +21,7 @@ void updater_flight_begin(struct pass *pass, struct flight *flight);
 void updater_flight_answered(struct pass *pass, struct flight *flight);
 
 /* Takes a token, waiting for it when the deadline allows that. A limiter that gives up does so for
- * the rest of the pass. */
+ * the rest of the pass: its next token comes behind the deadline. */
 enum pass_token {
     PASS_TOKEN_REFUSED,
     PASS_TOKEN_TAKEN,
