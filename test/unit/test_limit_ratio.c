@@ -200,6 +200,30 @@ START_TEST(a_container_that_is_left_alone_counts_for_its_pod)
 }
 END_TEST
 
+static struct vpa_pod pod_with(const char *each)
+{
+    return fixture_pod(&arena, vpa_arena_printf(&arena,
+                                                "{'metadata':{'name':'p','namespace':'ns'},'spec':"
+                                                "{'containers':[{'name':'app','resources':%s},"
+                                                "{'name':'other','resources':%s}]}}",
+                                                each, each));
+}
+
+/* What is wanted of all containers is scaled to fit, but for what upstream rounds up. */
+START_TEST(a_pod_that_is_changed_as_a_whole_is_not_looked_at)
+{
+    struct vpa_namespace_limits limits = fixture_limits(&arena, "{'type':'Pod','max':{'cpu':'2'}}");
+    struct vpa_pod now = pod_with("{'requests':{'cpu':'1'},'limits':{'cpu':'1'}}");
+    struct vpa_pod then = pod_with("{'requests':{'cpu':'1001m'},'limits':{'cpu':'1001m'}}");
+    struct vpa_resources wanted[] = {then.containers[0].resources, then.containers[1].resources};
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_capping_fits(&arena, &now, &limits, wanted, &err), 0);
+    wanted[1] = (struct vpa_resources){0};
+    ck_assert_int_eq(vpa_capping_fits(&arena, &now, &limits, wanted, &err), -1);
+}
+END_TEST
+
 START_TEST(no_decision_asks_for_more)
 {
     struct vpa_namespace_limits limits = fixture_limits(&arena, rows[_i].limits);
@@ -238,6 +262,7 @@ int main(void)
     tcase_add_loop_test(tc, a_new_pod_is_not_patched_beyond_it, 0, (int)VPA_COUNT(rows));
     tcase_add_loop_test(tc, no_decision_asks_for_more, 0, (int)VPA_COUNT(rows));
     tcase_add_loop_test(tc, no_resize_asks_for_more, 0, (int)VPA_COUNT(rows));
+    tcase_add_test(tc, a_pod_that_is_changed_as_a_whole_is_not_looked_at);
     tcase_add_loop_test(tc, a_container_that_is_left_alone_counts_for_its_pod, 0,
                         (int)VPA_COUNT(sums));
     suite_add_tcase(suite, tc);
