@@ -28,7 +28,7 @@ struct doubt {
 };
 
 struct entry {
-    bool unboost;                         /* the last resize sent took a boost back */
+    bool unboost;                         /* a boost was taken back, as noted last */
     bool evicted;                         /* the server has accepted it */
     bool awaited;                         /* it restarts for its resize, or replaces a pod: */
     bool starting;                        /* it is not ready yet */

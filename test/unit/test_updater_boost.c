@@ -273,6 +273,9 @@ END_TEST
 #define GIVEN(cpu)                                                                                 \
     "],\"containerStatuses\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"" cpu "\"}}}"
 
+#define KEPT_WAITING(reason)                                                                       \
+    ",{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":\"" reason "\"}"
+
 /* By what its end leaves: with the resize, or with the marker alone, whose answer may be lost. */
 static const struct {
     const char *request, *marker;
@@ -373,13 +376,41 @@ START_TEST(a_resize_behind_the_end_of_a_boost_is_an_ordinary_one)
     updater_pass(server.updater);
     show_both("1", GIVEN("1"));
     updater_pass(server.updater);
-    show_both("2", ",{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":"
-                   "\"Infeasible\"}" GIVEN("1"));
+    show_both("2", KEPT_WAITING("Infeasible") GIVEN("1"));
     server.config.lifetime_threshold = 0;
     updater_pass(server.updater);
     calls = joined_calls();
     ck_assert_str_eq(calls, "p00-00/resize p00-01/resize p00-00/resize p00-01/resize "
                             "p00-00/eviction p00-01/eviction ");
+}
+END_TEST
+
+/* A resize in front of the end does not make it: a node that holds neither keeps its pod (S5). Once
+ * it has been carried out, what is sent next is an ordinary one. */
+START_TEST(an_end_is_waited_for_behind_other_resizes)
+{
+    vpa_auto_free char *calls = NULL;
+
+    server.mode = "InPlaceOrRecreate";
+    server.boost = BOOST;
+    server.pod = MARKER("500m");
+    server.pods_per_vpa = 2;
+    server.config.eviction_tolerance = 1;
+    server.config.lifetime_threshold = 0;
+    start(1);
+    updater_pass(server.updater);
+    show_both("1", KEPT_WAITING("Deferred") GIVEN("3"));
+    updater_pass(server.updater);
+    show_both("2", KEPT_WAITING("Infeasible") GIVEN("3"));
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 4);
+    show_both("1", GIVEN("1"));
+    updater_pass(server.updater);
+    show_both("2", KEPT_WAITING("Infeasible") GIVEN("1"));
+    updater_pass(server.updater);
+    calls = joined_calls();
+    ck_assert_str_eq(calls, "p00-00/resize p00-01/resize p00-00/resize p00-01/resize "
+                            "p00-00/resize p00-01/resize p00-00/eviction p00-01/eviction ");
 }
 END_TEST
 
@@ -505,9 +536,7 @@ START_TEST(a_pass_that_was_cut_short_is_no_restart)
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 1);
     ck_assert_str_eq(server.calls[0], "p00-00/resize");
-    show_pod_with(0, 0, "2",
-                  ",{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":"
-                  "\"Infeasible\"}" GIVEN("5"));
+    show_pod_with(0, 0, "2", KEPT_WAITING("Infeasible") GIVEN("5"));
     vpa_loop_pump(server.loop, 1000 * VPA_SECOND);
     updater_pass(server.updater); /* the one that was cut off begins */
     updater_pass(server.updater);
@@ -563,6 +592,7 @@ int main(void)
     tcase_add_loop_test(tc, an_end_that_was_sent_is_waited_for, 0, VPA_COUNT(ends));
     tcase_add_loop_test(tc, an_end_whose_answer_was_not_waited_for_is_not_forgotten, 0, 2);
     tcase_add_test(tc, a_resize_behind_the_end_of_a_boost_is_an_ordinary_one);
+    tcase_add_test(tc, an_end_is_waited_for_behind_other_resizes);
     tcase_add_loop_test(tc, a_boost_taken_out_of_an_idle_vpa_stays, 0, 2);
     tcase_add_test(tc, a_boost_whose_duration_is_set_to_nothing_is_taken_back);
     tcase_add_loop_test(tc, an_end_that_is_not_carried_out_yet_is_known_after_a_restart, 0,

@@ -85,7 +85,8 @@ bool vpa_recommendation_lower(const struct vpa_recommendation *now_wanted,
 const char **vpa_update_memory_infeasible_uids(const struct vpa_update_memory *memory,
                                                size_t *count);
 
-/* Notes what the last resize sent to the pod was: the end of a boost, or an ordinary one. */
+/* Notes what the last resize sent to the pod was: the end of a boost, or an ordinary one. While an
+ * end is unfinished, ordinary ones are not to be noted: they do not make it finished. */
 void vpa_update_memory_set_unboost(struct vpa_update_memory *memory, const char *uid, bool unboost);
 /* Whether the pod is still to become what the end of its boost made of it: the kubelet waits,
  * refuses, fails, or has not acted. Such a pod is never evicted (S5); resizes go on. */
