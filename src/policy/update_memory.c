@@ -46,9 +46,9 @@ struct entry {
 
 /* An owner some of whose pods were evicted. */
 struct awaiting {
-    int64_t count;   /* replacements not seen */
+    int64_t count;   /* replacements not seen: */
     bool ready;      /* one of them was */
-    vpa_time newest; /* creation of the newest pod when one was evicted last */
+    vpa_time newest; /* creation of the newest pod when the first of them was evicted */
     vpa_time until;
     char key[]; /* namespace, kind, name */
 };
@@ -133,9 +133,11 @@ static void await(struct vpa_update_memory *memory, const char *key, bool ready,
 {
     struct awaiting *a = VPA_TABLE_MAKE(&memory->awaiting, key, struct awaiting, key);
 
+    /* A replacement of an earlier one may be older than what was shown since. */
+    if (a->count == 0 || newest < a->newest)
+        a->newest = newest;
     a->count++;
     a->ready |= ready;
-    a->newest = newest;
     a->until = vpa_time_add(now, VPA_REPLACEMENT_PATIENCE);
 }
 

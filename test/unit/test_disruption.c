@@ -350,6 +350,50 @@ START_TEST(pods_that_go_in_doubt_are_awaited)
 }
 END_TEST
 
+static int64_t awaited(const struct vpa_update_memory *memory)
+{
+    return vpa_update_memory_awaited(memory, "n", "Job", "o");
+}
+
+/* They have no node yet, and are not shown, when the next pod is evicted, or when it is seen that
+ * one went in doubt before the others. */
+START_TEST(replacements_are_recognised_behind_other_evictions)
+{
+    struct vpa_update_memory *memory = vpa_update_memory_new();
+    const struct vpa_pod *shown = job_pod(0, NEW), *late = job_pod(1, NEW);
+    vpa_time old = job_pod(0, OLD)->meta.creation, newest = shown->meta.creation;
+
+    if (_i == 0)
+        vpa_update_memory_note_eviction(memory, job_pod(0, OLD), old, old);
+    else
+        vpa_update_memory_note_doubt(memory, job_pod(0, OLD), old, old);
+    vpa_update_memory_note_eviction(memory, job_pod(1, OLD), _i == 0 ? old : newest, old);
+    vpa_update_memory_observe(memory, shown, newest);
+    vpa_update_memory_note_eviction(memory, job_pod(2, OLD), newest, newest);
+    vpa_update_memory_sweep(memory, nobody, NULL, newest);
+    vpa_update_memory_observe(memory, late, newest);
+    ck_assert_int_eq(awaited(memory), 1 + _i);
+    vpa_update_memory_free(memory);
+}
+END_TEST
+
+/* Those that had been shown before are nobody's replacements. */
+START_TEST(pods_that_were_there_replace_nobody)
+{
+    struct vpa_update_memory *memory = vpa_update_memory_new();
+    const struct vpa_pod *first = job_pod(0, OLD), *second = job_pod(0, NEW);
+    vpa_time now = second->meta.creation;
+
+    vpa_update_memory_note_eviction(memory, first, first->meta.creation, now);
+    vpa_update_memory_observe(memory, second, now);
+    ck_assert_int_eq(awaited(memory), 0);
+    vpa_update_memory_note_eviction(memory, job_pod(1, OLD), now, now);
+    vpa_update_memory_observe(memory, job_pod(2, NEW), now);
+    ck_assert_int_eq(awaited(memory), 1);
+    vpa_update_memory_free(memory);
+}
+END_TEST
+
 /* Who goes by itself is missing: of those that run, or of those that have not begun; who was
  * evicted is missing already. */
 START_TEST(a_pod_that_went_is_missing_once)
@@ -546,6 +590,8 @@ int main(void)
     tcase_add_loop_test(tc, evicted_pods_are_missing_until_they_are_replaced, 0,
                         VPA_COUNT(absences));
     tcase_add_test(tc, a_pod_that_went_is_missing_once);
+    tcase_add_loop_test(tc, replacements_are_recognised_behind_other_evictions, 0, 2);
+    tcase_add_test(tc, pods_that_were_there_replace_nobody);
     tcase_add_loop_test(tc, pods_that_go_in_doubt_are_awaited, 0, VPA_COUNT(doubts));
     tcase_add_test(tc, restarted_pods_of_a_daemon_set_are_still_wanted);
     tcase_add_loop_test(tc, evicted_pods_of_a_daemon_set_are_still_wanted, 0, VPA_COUNT(daemons));
