@@ -58,6 +58,16 @@ static enum vpa_rest rest_of_budget(const struct vpa_pod *pod,
     return group->closed ? VPA_REST_REPLICAS_UNKNOWN : VPA_REST_BUDGET;
 }
 
+/* Of a pod that costs no budget. */
+static enum vpa_rest rest_of_unknown(const struct vpa_pod *pod,
+                                     const struct vpa_replica_group *group)
+{
+    if (group->closed)
+        return VPA_REST_REPLICAS_UNKNOWN;
+    return group->in_doubt && !vpa_str_eq(group->in_doubt, pod->meta.uid) ? VPA_REST_BUDGET
+                                                                          : VPA_REST_NONE;
+}
+
 static struct vpa_update_verdict deferred(enum vpa_rest rest)
 {
     return (struct vpa_update_verdict){VPA_DECIDE_DEFERRED, rest};
@@ -161,7 +171,7 @@ enum vpa_rest vpa_eviction_rest(const struct vpa_pod *pod, const struct vpa_repl
     if (vpa_update_memory_is_evicted(memory, pod->meta.uid))
         return VPA_REST_EVICTED;
     if (vpa_pod_pending(pod))
-        return VPA_REST_NONE;
+        return rest_of_unknown(pod, group);
     if (vpa_unboost_unfinished(pod, memory))
         return VPA_REST_BOOST_ENDING;
     if (vpa_pod_resizing(pod))

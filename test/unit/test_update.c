@@ -266,6 +266,25 @@ START_TEST(what_is_in_doubt_keeps_the_others)
 }
 END_TEST
 
+/* A pod that has not begun costs nothing; it stays where nobody knows what became of another one
+ * (U30), or how many there are to be (U8). */
+START_TEST(what_is_not_known_keeps_pending_pods_too)
+{
+    struct vpa_replica_group group;
+    struct vpa_pod *pending =
+        objects_pod(&arena, "{'metadata':{'uid':'1'},'status':{'phase':'Pending'}}");
+    struct vpa_pod *other =
+        objects_pod(&arena, "{'metadata':{'uid':'2'},'status':{'phase':'Running'}}");
+
+    vpa_group_doubt(group_of(SPENT, &group), other);
+    ck_assert_int_eq(vpa_eviction_rest(pending, &group, memory, now()), VPA_REST_BUDGET);
+    vpa_group_doubt(group_of(SPENT, &group), pending);
+    ck_assert_int_eq(vpa_eviction_rest(pending, &group, memory, now()), VPA_REST_NONE);
+    vpa_group_confirm(&group, false, 0, 0);
+    ck_assert_int_eq(vpa_eviction_rest(pending, &group, memory, now()), VPA_REST_REPLICAS_UNKNOWN);
+}
+END_TEST
+
 static bool can_evict(const struct vpa_pod *pod, const struct vpa_replica_group *group, vpa_time t)
 {
     return vpa_eviction_rest(pod, group, memory, t) == VPA_REST_NONE;
@@ -540,6 +559,7 @@ int main(void)
     tcase_add_test(tc, compares_records_of_a_repeated_name);
     tcase_add_test(tc, keeps_by_mode);
     tcase_add_test(tc, what_is_in_doubt_keeps_the_others);
+    tcase_add_test(tc, what_is_not_known_keeps_pending_pods_too);
     tcase_add_test(tc, evicts_only_what_may_go);
     tcase_add_loop_test(tc, takes_back_boosts_that_are_over, 0, VPA_COUNT(unboosts));
     tcase_add_loop_test(tc, a_boost_that_cannot_be_taken_back_never_evicts, 0,
