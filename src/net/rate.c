@@ -20,18 +20,22 @@ int vpa_rate_init_client(struct vpa_rate *r, double qps, int64_t burst, struct v
     return 0;
 }
 
-static void refill(struct vpa_rate *r, int64_t now)
+static double tokens_at(const struct vpa_rate *r, int64_t now)
 {
-    if (!r->used) {
-        r->used = true;
-        r->tokens = r->burst;
-        r->last = now;
-    }
+    if (!r->used)
+        return r->burst;
     if (now <= r->last)
-        return;
+        return r->tokens;
     double tokens = r->tokens + (double)(now - r->last) / (double)VPA_SECOND * r->rate;
-    r->tokens = tokens < r->burst ? tokens : r->burst;
-    r->last = now;
+    return tokens < r->burst ? tokens : r->burst;
+}
+
+static void take(struct vpa_rate *r, double tokens, int64_t now)
+{
+    r->tokens = tokens - 1;
+    if (!r->used || now > r->last)
+        r->last = now;
+    r->used = true;
 }
 
 bool vpa_rate_reserve(struct vpa_rate *r, int64_t monotonic_now, vpa_duration max_wait,
@@ -45,13 +49,13 @@ bool vpa_rate_reserve(struct vpa_rate *r, int64_t monotonic_now, vpa_duration ma
     }
     if (r->burst < 1)
         return false;
-    refill(r, monotonic_now);
-    double deficit = 1 - r->tokens;
+    double tokens = tokens_at(r, monotonic_now);
+    double deficit = 1 - tokens;
     double seconds = deficit > 0 ? deficit / r->rate : 0;
     vpa_duration needed = seconds < 9e9 ? (vpa_duration)(seconds * 1e9) : INT64_MAX;
     if (needed > max_wait)
         return false;
-    r->tokens -= 1;
+    take(r, tokens, monotonic_now);
     *wait = needed;
     return true;
 }

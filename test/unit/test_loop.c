@@ -401,6 +401,23 @@ START_TEST(token_bucket)
 }
 END_TEST
 
+/* Sums of parts are rounded otherwise than the whole. */
+START_TEST(what_was_refused_changes_no_wait)
+{
+    struct vpa_rate asked, left;
+    vpa_duration wait, same;
+
+    vpa_rate_init(&asked, 0.0032, 1);
+    vpa_rate_init(&left, 0.0032, 1);
+    ck_assert(vpa_rate_allow(&asked, 0) && vpa_rate_allow(&left, 0));
+    for (int minute = 1; minute < 5; minute++)
+        ck_assert(!vpa_rate_reserve(&asked, minute * VPA_MINUTE, VPA_SECOND, &wait));
+    ck_assert(vpa_rate_reserve(&asked, 5 * VPA_MINUTE, VPA_MINUTE, &wait));
+    ck_assert(vpa_rate_reserve(&left, 5 * VPA_MINUTE, VPA_MINUTE, &same));
+    ck_assert_int_eq(wait, same);
+}
+END_TEST
+
 START_TEST(client_limits)
 {
     struct vpa_rate r;
@@ -463,6 +480,7 @@ int main(void)
     tcase_add_test(other, threads_wait_by_the_monotonic_clock);
     tcase_add_test(other, simulated_clock_follows_its_file);
     tcase_add_loop_test(other, token_bucket, 0, VPA_COUNT(rates));
+    tcase_add_test(other, what_was_refused_changes_no_wait);
     tcase_add_test(other, client_limits);
     tcase_add_test(other, random_source);
     suite_add_tcase(suite, other);

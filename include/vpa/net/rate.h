@@ -21,8 +21,8 @@ struct vpa_rate {
     double rate;   /* tokens per second; <= 0: no limit */
     double burst;  /* capacity; below 1 with a rate > 0: nothing ever passes */
     double tokens; /* below 0 while reservations wait */
-    int64_t last;  /* monotonic time of the last use */
-    bool used;     /* starts full at the first use */
+    int64_t last;  /* monotonic time when the last token was taken */
+    bool used;     /* one was taken; the bucket is full until then */
 };
 
 /* rate <= 0 means no limit; burst is then ignored. */
@@ -32,7 +32,8 @@ void vpa_rate_init(struct vpa_rate *r, double rate, int64_t burst);
 int vpa_rate_init_client(struct vpa_rate *r, double qps, int64_t burst,
                          struct vpa_error *err) VPA_MUST_CHECK;
 /* Takes one token. True with *wait (0: at once) when the wait is at most max_wait; otherwise false
- * and nothing is taken. A negative max_wait is always false, even without a limit. */
+ * and the bucket is as if nobody had asked. A negative max_wait is always false, even without a
+ * limit. */
 bool vpa_rate_reserve(struct vpa_rate *r, int64_t monotonic_now, vpa_duration max_wait,
                       vpa_duration *wait);
 /* Takes one token only if there is one now. */
