@@ -1,189 +1,20 @@
 /*
- * Breakers of VPAs, of namespaces and of the cluster.
- *
- * A record per VPA and way holds its breaker and the groups that are waiting or proven; it exists
- * only while one of them says something. Who has sent the pod on trial is kept with its group, so
- * that a trial that comes to nothing frees the breaker for the next one. What is kept of a
- * namespace lives as long as one of its records, or as the row of failures that it is part of.
+ * Breakers of VPAs, of namespaces and of the cluster: asking and learning. What is known of them
+ * is kept by proof_records.c.
  */
 #include "vpa/policy/proof.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "breaker.h"
+#include "proof_private.h"
 #include "vpa/base/mem.h"
-#include "vpa/base/str.h"
-#include "vpa/base/table.h"
-
-struct trials {
-    bool space, cluster;
-};
-struct group {
-    bool waiting;         /* else proven */
-    bool for_vpa;         /* the trial of an open breaker */
-    struct trials trials; /* of others */
-    bool for_webhook;     /* that of a webhook which was away */
-    vpa_time since;       /* proven */
-    char key[];
-};
-/* Was the webhook away when this failed? */
-struct question {
-    bool open;
-    bool holds; /* all, not the namespace alone */
-    struct trials trials;
-    vpa_time start;
-    int64_t heard;
-    vpa_duration pause; /* before it; 0: the breaker was closed */
-};
-struct space { /* a namespace */
-    struct scope scope;
-    unsigned row; /* of the cluster's failures that it is part of */
-    size_t records;
-    size_t questions;
-    struct helper helper;
-    char name[];
-};
-struct record {
-    struct space *space;
-    struct vpa_breaker breaker;
-    struct question question;
-    unsigned excuses; /* since its last good proof */
-    vpa_time excused;
-    struct vpa_table groups;
-    unsigned row; /* of the namespace's failures that this VPA is part of */
-    bool lacking; /* by one for want of values */
-    char *vpa;
-    char key[];
-};
-struct vpa_proof {
-    struct vpa_table records; /* way and VPA */
-    struct vpa_table spaces;  /* by namespace */
-    struct scope cluster;
-    struct helpers helpers; /* namespaces in which evictions have helped */
-    bool watched;           /* the webhook's Lease is known: */
-    vpa_time start;
-    int64_t heard;
-    size_t questions;  /* open ones */
-    size_t holding;    /* of these, those that hold all */
-    unsigned excuses;  /* starts that excused something since the last good proof */
-    vpa_time excusing; /* the last of them */
-    bool careful;      /* one pod in the whole cluster, until it is patched */
-    bool trial;        /* that one is under way: */
-    vpa_time tried;    /* since then */
-};
-
-struct vpa_proof *vpa_proof_new(void)
-{
-    struct vpa_proof *proof = vpa_xcalloc(1, sizeof(*proof));
-
-    proof->start = VPA_TIME_UNSET;
-    scope_init(&proof->cluster);
-    return proof;
-}
-
-static void record_free(struct record *r)
-{
-    VPA_TABLE_RELEASE(&r->groups, free);
-    breaker_close(&r->breaker);
-    r->space->records--;
-    free(r->vpa);
-    free(r);
-}
-
-static void space_free(struct space *space)
-{
-    scope_release(&space->scope);
-    free(space);
-}
-
-void vpa_proof_free(struct vpa_proof *proof)
-{
-    if (!proof)
-        return;
-    VPA_TABLE_RELEASE(&proof->records, record_free);
-    VPA_TABLE_RELEASE(&proof->spaces, space_free);
-    scope_release(&proof->cluster);
-    free(proof);
-}
-
-/* ---- looking up ---- */
-
-static char *record_key(const char *vpa, enum vpa_proof_way way)
-{
-    return vpa_xprintf("%d/%s", (int)way, vpa);
-}
-
-static struct record *find_record(const struct vpa_proof *proof, const char *vpa,
-                                  enum vpa_proof_way way)
-{
-    if (proof->records.count == 0)
-        return NULL;
-
-    vpa_auto_free char *key = record_key(vpa, way);
-
-    return vpa_table_find(&proof->records, key);
-}
-
-/* Of a VPA; NULL when nothing is kept of it. */
-static struct space *find_space(const struct vpa_proof *proof, const char *vpa)
-{
-    if (proof->spaces.count == 0)
-        return NULL;
-
-    vpa_auto_free char *ns = vpa_xstrndup(vpa, strcspn(vpa, "/"));
-
-    return vpa_table_find(&proof->spaces, ns);
-}
-
-static struct space *space_of(struct vpa_proof *proof, const char *vpa)
-{
-    struct space *space = find_space(proof, vpa);
-    size_t len = strcspn(vpa, "/");
-
-    if (space)
-        return space;
-    space = vpa_xcalloc(1, sizeof(*space) + len + 1);
-    memcpy(space->name, vpa, len);
-    scope_init(&space->scope);
-    vpa_table_put(&proof->spaces, space->name, space);
-    return space;
-}
-
-static struct record *record_of(struct vpa_proof *proof, const char *vpa, enum vpa_proof_way way)
-{
-    struct record *r = find_record(proof, vpa, way);
-
-    if (r)
-        return r;
-
-    vpa_auto_free char *key = record_key(vpa, way);
-
-    r = VPA_TABLE_MAKE(&proof->records, key, struct record, key);
-    r->vpa = vpa_xstrdup(vpa);
-    r->space = space_of(proof, vpa);
-    r->space->records++;
-    return r;
-}
-
-static struct group *group_of(struct record *r, const char *name)
-{
-    return VPA_TABLE_MAKE(&r->groups, name, struct group, key);
-}
 
 /* ---- asking ---- */
-
-static bool is_in_row(const struct vpa_proof *proof, const struct space *space)
-{
-    return space && space->row == proof->cluster.row;
-}
 
 /* Of those that the VPA is part of. */
 static enum vpa_proof_permit common_permit(const struct vpa_proof *proof,
                                            const struct vpa_proof_id *id, const struct record *r,
                                            vpa_time now)
 {
-    const struct space *space = find_space(proof, id->vpa);
+    const struct space *space = space_find(proof, id->vpa);
     enum vpa_proof_permit own = VPA_PERMIT_FREE, all;
 
     if (id->way != VPA_PROOF_EVICTION)
@@ -193,7 +24,7 @@ static enum vpa_proof_permit common_permit(const struct vpa_proof *proof,
                            VPA_PERMIT_NAMESPACE_PAUSED, now);
     all = scope_permit(
         &proof->cluster,
-        helpers_first(&proof->helpers, space ? &space->helper : NULL, is_in_row(proof, space)),
+        helpers_first(&proof->helpers, space ? &space->helper : NULL, space_in_row(proof, space)),
         VPA_PERMIT_CLUSTER_PAUSED, now);
     return own > all ? own : all;
 }
@@ -202,7 +33,7 @@ static enum vpa_proof_permit common_permit(const struct vpa_proof *proof,
  * end. */
 static bool is_held(const struct vpa_proof *proof, const struct vpa_proof_id *id, vpa_time now)
 {
-    const struct space *space = find_space(proof, id->vpa);
+    const struct space *space = space_find(proof, id->vpa);
     bool asked = proof->holding > 0 || (space && space->questions > 0);
     bool tried = proof->trial && breaker_within(now, proof->tried, VPA_PAUSE_FIRST);
 
@@ -214,15 +45,10 @@ static bool is_careful(const struct vpa_proof *proof, enum vpa_proof_way way)
     return way == VPA_PROOF_EVICTION && proof->careful;
 }
 
-static bool is_proven(const struct group *g, vpa_time now)
-{
-    return g && !g->waiting && breaker_within(now, g->since, VPA_PROOF_AGE);
-}
-
 enum vpa_proof_permit vpa_proof_ask(const struct vpa_proof *proof, const struct vpa_proof_id *id,
                                     vpa_time now)
 {
-    const struct record *r = find_record(proof, id->vpa, id->way);
+    const struct record *r = record_find(proof, id->vpa, id->way);
     const struct group *g = r ? vpa_table_find(&r->groups, id->group) : NULL;
     enum vpa_proof_permit own =
         r ? breaker_permit(&r->breaker, VPA_PERMIT_PAUSED, now) : VPA_PERMIT_FREE;
@@ -235,7 +61,7 @@ enum vpa_proof_permit vpa_proof_ask(const struct vpa_proof *proof, const struct 
     if ((g && g->waiting) || is_held(proof, id, now))
         return VPA_PERMIT_WAITING;
     if (own == VPA_PERMIT_FIRST || all == VPA_PERMIT_FIRST || is_careful(proof, id->way) ||
-        !is_proven(g, now))
+        !group_is_proven(g, now))
         return VPA_PERMIT_FIRST;
     return VPA_PERMIT_FREE;
 }
@@ -272,46 +98,12 @@ bool vpa_proof_sent(struct vpa_proof *proof, const struct vpa_proof_id *id, vpa_
 
 /* ---- learning ---- */
 
-/* The group is as if nothing had been sent. */
-static void drop_group(struct vpa_proof *proof, struct record *r, const char *name)
-{
-    struct group *g = vpa_table_remove(&r->groups, name);
-
-    if (!g)
-        return;
-    if (g->for_vpa)
-        r->breaker.trial = false;
-    if (g->trials.space)
-        r->space->scope.breaker.trial = false;
-    if (g->trials.cluster)
-        proof->cluster.breaker.trial = false;
-    if (g->for_webhook)
-        proof->trial = false;
-    free(g);
-}
-
 void vpa_proof_refused(struct vpa_proof *proof, const struct vpa_proof_id *id)
 {
-    struct record *r = find_record(proof, id->vpa, id->way);
+    struct record *r = record_find(proof, id->vpa, id->way);
 
     if (r)
-        drop_group(proof, r, id->group);
-}
-
-static void answer(struct vpa_proof *proof, struct record *r)
-{
-    if (r->question.open) {
-        r->space->questions--;
-        proof->questions--;
-        proof->holding -= r->question.holds;
-    }
-    r->question = (struct question){.open = false};
-}
-
-static void close_record(struct vpa_proof *proof, struct record *r)
-{
-    answer(proof, r);
-    breaker_close(&r->breaker);
+        record_drop_group(proof, r, id->group);
 }
 
 static void count_failure(struct vpa_proof *proof, struct record *r, struct trials trials,
@@ -322,7 +114,7 @@ static void count_failure(struct vpa_proof *proof, struct record *r, struct tria
 
     r->lacking = verdict_lacks_values(b->verdict);
     scope_failed(&space->scope, &r->row, trials.space, b->verdict, r->vpa, now);
-    if (!is_in_row(proof, space))
+    if (!space_in_row(proof, space))
         helpers_failed(&proof->helpers, &space->helper);
     scope_failed(&proof->cluster, &space->row, trials.cluster, b->verdict, r->vpa, now);
 }
@@ -396,7 +188,7 @@ static void take_back(struct vpa_proof *proof, struct record *r, vpa_time now)
 {
     vpa_duration pause = r->question.pause;
 
-    answer(proof, r);
+    record_answer(proof, r);
     if (pause == 0) {
         breaker_close(&r->breaker);
         return;
@@ -414,7 +206,7 @@ static bool resolve(struct vpa_proof *proof, struct record *r, vpa_time now)
         return true;
     }
     if (q.heard != proof->heard || q.start != proof->start) {
-        answer(proof, r);
+        record_answer(proof, r);
         count_failure(proof, r, q.trials, now);
     }
     return false;
@@ -457,11 +249,11 @@ static enum vpa_breaker_change judge_good(struct vpa_proof *proof, struct record
     bool was_open = r->breaker.open;
     struct group *g;
 
-    drop_group(proof, r, id->group);
+    record_drop_group(proof, r, id->group);
     g = group_of(r, id->group);
     g->waiting = false;
     g->since = now;
-    close_record(proof, r);
+    record_close(proof, r);
     r->excuses = 0;
     if (id->way == VPA_PROOF_EVICTION) {
         scope_helped(&r->space->scope);
@@ -487,7 +279,7 @@ enum vpa_breaker_change vpa_proof_judge(struct vpa_proof *proof, const struct vp
         vpa_proof_patched(proof);
     if (verdict == VPA_VERDICT_GOOD)
         return judge_good(proof, r, id, now);
-    drop_group(proof, r, id->group);
+    record_drop_group(proof, r, id->group);
     if (!vpa_verdict_failed(verdict))
         return VPA_BREAKER_SAME;
     if (questionable && excuse(proof, r, id->start, now))
@@ -495,7 +287,7 @@ enum vpa_breaker_change vpa_proof_judge(struct vpa_proof *proof, const struct vp
     if (questionable && id->start == proof->start && !vpa_time_is_unset(proof->start))
         ask_question(proof, r, id->start, trials);
     else
-        answer(proof, r);
+        record_answer(proof, r);
     breaker_open(&r->breaker, verdict, seen, now);
     if (eviction && !r->question.open && !is_for_room(id, verdict))
         count_failure(proof, r, trials, now);
@@ -518,42 +310,22 @@ void vpa_proof_restore(struct vpa_proof *proof, const char *vpa, enum vpa_proof_
     r->breaker.pause = breaker_pause_of(left);
 }
 
-static bool reset_way(struct vpa_proof *proof, const char *vpa, enum vpa_proof_way way)
-{
-    struct record *r = find_record(proof, vpa, way);
-    bool was_open = r && r->breaker.open;
-    const char *name;
-
-    if (!r)
-        return false;
-    for (size_t i = 0; vpa_table_next(&r->groups, &i, &name, NULL);)
-        drop_group(proof, r, name);
-    close_record(proof, r);
-    return was_open;
-}
-
 bool vpa_proof_reset(struct vpa_proof *proof, const char *vpa)
 {
-    bool evictions = reset_way(proof, vpa, VPA_PROOF_EVICTION);
-    bool resizes = reset_way(proof, vpa, VPA_PROOF_RESIZE);
+    bool evictions = record_reset(proof, vpa, VPA_PROOF_EVICTION);
+    bool resizes = record_reset(proof, vpa, VPA_PROOF_RESIZE);
 
     return evictions || resizes;
 }
 
 void vpa_proof_forgive(struct vpa_proof *proof, const char *vpa, enum vpa_proof_way way)
 {
-    (void)reset_way(proof, vpa, way);
-}
-
-static void forgive_record(struct record *r)
-{
-    if (r->lacking)
-        scope_forgive(&r->space->scope, &r->row);
+    (void)record_reset(proof, vpa, way);
 }
 
 static void forgive_space(struct vpa_proof *proof, struct space *space)
 {
-    if (is_in_row(proof, space))
+    if (space_in_row(proof, space))
         proof->helpers.failing -= space->helper.helped;
     scope_forgive(&proof->cluster, &space->row);
 }
@@ -568,10 +340,10 @@ size_t vpa_proof_repaired(struct vpa_proof *proof)
     for (size_t i = 0; vpa_table_next(&proof->records, &i, NULL, &value);) {
         struct record *r = value;
 
-        forgive_record(r);
+        record_forgive(r);
         if (!verdict_lacks_values(r->breaker.verdict))
             continue;
-        close_record(proof, r);
+        record_close(proof, r);
         closed++;
     }
     for (size_t i = 0; vpa_table_next(&proof->spaces, &i, NULL, &value);) {
@@ -598,7 +370,7 @@ size_t vpa_proof_repaired(struct vpa_proof *proof)
 const struct vpa_breaker *vpa_proof_breaker(const struct vpa_proof *proof, const char *vpa,
                                             enum vpa_proof_way way)
 {
-    const struct record *r = find_record(proof, vpa, way);
+    const struct record *r = record_find(proof, vpa, way);
 
     return r && r->breaker.open ? &r->breaker : NULL;
 }
@@ -635,62 +407,4 @@ size_t vpa_proof_open_count(const struct vpa_proof *proof)
     for (size_t i = 0; vpa_table_next(&proof->records, &i, NULL, &value);)
         count += ((const struct record *)value)->breaker.open;
     return count;
-}
-
-static void sweep_groups(struct record *r, vpa_time now)
-{
-    const char *name;
-    void *value;
-
-    for (size_t i = 0; vpa_table_next(&r->groups, &i, &name, &value);) {
-        const struct group *g = value;
-
-        if (g->waiting || is_proven(g, now))
-            continue;
-        vpa_table_remove(&r->groups, name);
-        free(value);
-    }
-}
-
-/* A namespace that is part of a row counts once, whatever becomes of its VPAs. */
-static void sweep_spaces(struct vpa_proof *proof, vpa_time now)
-{
-    const char *name;
-    void *value;
-
-    for (size_t i = 0; vpa_table_next(&proof->spaces, &i, &name, &value);) {
-        struct space *space = value;
-
-        helpers_forget(&proof->helpers, &space->helper, is_in_row(proof, space), now);
-        if (space->records > 0 || is_in_row(proof, space) || space->helper.helped)
-            continue;
-        vpa_table_remove(&proof->spaces, name);
-        space_free(value);
-    }
-}
-
-void vpa_proof_sweep(struct vpa_proof *proof, bool (*live)(void *ctx, const char *vpa), void *ctx,
-                     vpa_time now)
-{
-    const char *key;
-    void *value;
-
-    for (size_t i = 0; vpa_table_next(&proof->records, &i, &key, &value);) {
-        struct record *r = value;
-
-        if (!live(ctx, r->vpa)) {
-            (void)reset_way(proof, r->vpa,
-                            r->key[0] == '0' ? VPA_PROOF_EVICTION : VPA_PROOF_RESIZE);
-            r->excuses = 0;
-        }
-        if (vpa_time_sub(now, r->excused) >= VPA_PAUSE_LONGEST)
-            r->excuses = 0;
-        sweep_groups(r, now);
-        if (r->breaker.open || r->groups.count > 0 || r->excuses > 0)
-            continue;
-        forgive_record(r); /* a repair would not find it */
-        vpa_table_remove(&proof->records, key);
-        record_free(r);
-    }
-    sweep_spaces(proof, now);
 }
