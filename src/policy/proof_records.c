@@ -200,6 +200,30 @@ static void sweep_spaces(struct vpa_proof *proof, vpa_time now)
     }
 }
 
+/* A VPA counts once in the row of its namespace, however often it is changed. One that failed by
+ * the webhook counts no more: a repair would not find it. */
+static bool is_in_row(const struct record *r)
+{
+    return r->row == r->space->scope.row && !r->lacking;
+}
+
+static void sweep_record(struct vpa_proof *proof, const char *key, struct record *r, bool live,
+                         vpa_time now)
+{
+    if (!live) {
+        (void)record_reset(proof, r->vpa, r->key[0] == '0' ? VPA_PROOF_EVICTION : VPA_PROOF_RESIZE);
+        r->excuses = 0;
+    }
+    if (vpa_time_sub(now, r->excused) >= VPA_PAUSE_LONGEST)
+        r->excuses = 0;
+    sweep_groups(r, now);
+    if (r->breaker.open || r->groups.count > 0 || r->excuses > 0 || (live && is_in_row(r)))
+        return;
+    record_forgive(r);
+    vpa_table_remove(&proof->records, key);
+    record_free(r);
+}
+
 void vpa_proof_sweep(struct vpa_proof *proof, bool (*live)(void *ctx, const char *vpa), void *ctx,
                      vpa_time now)
 {
@@ -209,19 +233,7 @@ void vpa_proof_sweep(struct vpa_proof *proof, bool (*live)(void *ctx, const char
     for (size_t i = 0; vpa_table_next(&proof->records, &i, &key, &value);) {
         struct record *r = value;
 
-        if (!live(ctx, r->vpa)) {
-            (void)record_reset(proof, r->vpa,
-                               r->key[0] == '0' ? VPA_PROOF_EVICTION : VPA_PROOF_RESIZE);
-            r->excuses = 0;
-        }
-        if (vpa_time_sub(now, r->excused) >= VPA_PAUSE_LONGEST)
-            r->excuses = 0;
-        sweep_groups(r, now);
-        if (r->breaker.open || r->groups.count > 0 || r->excuses > 0)
-            continue;
-        record_forgive(r); /* a repair would not find it */
-        vpa_table_remove(&proof->records, key);
-        record_free(r);
+        sweep_record(proof, key, r, live(ctx, r->vpa), now);
     }
     sweep_spaces(proof, now);
 }

@@ -174,6 +174,43 @@ START_TEST(the_newest_namespace_is_told)
 }
 END_TEST
 
+static size_t paused_namespaces(void)
+{
+    const struct vpa_breaker *newest;
+
+    return vpa_proof_namespaces(proof, &newest);
+}
+
+/* Each time with another template, that helps no more than the last. What was the webhook's fault
+ * counts no more. */
+START_TEST(a_vpa_that_is_changed_counts_once)
+{
+    static const enum vpa_verdict verdicts[] = {VPA_VERDICT_CRASHING, VPA_VERDICT_NOT_PATCHED};
+
+    for (int change = 0; change < 2 * VPA_PROOF_ROW; change++) {
+        judge("n/v", VPA_PROOF_EVICTION, verdicts[_i], start);
+        ck_assert(vpa_proof_reset(proof, "n/v"));
+        vpa_proof_sweep(proof, everybody, NULL, start);
+        ck_assert_int_eq(ask("n/other", start), VPA_PERMIT_FIRST);
+    }
+    judge("n/a", VPA_PROOF_EVICTION, VPA_VERDICT_CRASHING, start);
+    judge("n/b", VPA_PROOF_EVICTION, VPA_VERDICT_CRASHING, start);
+    ck_assert_uint_eq(paused_namespaces(), _i == 0);
+}
+END_TEST
+
+/* Whoever makes his VPAs anew is not known again. */
+START_TEST(vpas_that_are_gone_count)
+{
+    for (int i = 0; i < VPA_PROOF_ROW; i++) {
+        ck_assert_uint_eq(paused_namespaces(), 0);
+        vpa_proof_sweep(proof, nobody, NULL, start);
+        judge("n/v", VPA_PROOF_EVICTION, VPA_VERDICT_CRASHING, start);
+    }
+    ck_assert_uint_eq(paused_namespaces(), 1);
+}
+END_TEST
+
 /* It has no VPA any more that could be helped. */
 START_TEST(a_namespace_without_vpas_is_not_told)
 {
@@ -200,6 +237,8 @@ int main(void)
     tcase_add_test(tc, each_way_is_swept);
     tcase_add_loop_test(tc, the_newest_namespace_is_told, 0, 2);
     tcase_add_test(tc, a_namespace_without_vpas_is_not_told);
+    tcase_add_loop_test(tc, a_vpa_that_is_changed_counts_once, 0, 2);
+    tcase_add_test(tc, vpas_that_are_gone_count);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

@@ -35,7 +35,8 @@
  * one VPA without a good proof of its own. A webhook that ends again and again ends in a pause.
  *
  * No clock, no API calls; ids are copied. Bounded by the VPAs with an open breaker, those excused
- * within a day, the groups that were changed within the last minutes, and the namespaces of a row.
+ * within a day, the groups that were changed within the last minutes, and the VPAs and namespaces
+ * of a row.
  */
 #ifndef VPA_POLICY_PROOF_H
 #define VPA_POLICY_PROOF_H
@@ -113,8 +114,9 @@ const struct vpa_breaker *vpa_proof_cluster(const struct vpa_proof *proof);
 /* How many namespaces are paused; the breaker that was opened last, or NULL. `seen` of both names
  * the VPA that failed last. */
 size_t vpa_proof_namespaces(const struct vpa_proof *proof, const struct vpa_breaker **newest);
-/* Drops what belongs to no VPA any more, and proofs that have lost their force. A VPA of which
- * nothing is kept is part of a row only if it failed by itself, not by the webhook. */
+/* Drops what belongs to no VPA any more, and proofs that have lost their force. A VPA that was
+ * reset, or is gone, stays part of a row only if it failed by itself, not by the webhook; it counts
+ * once until it is gone. */
 void vpa_proof_sweep(struct vpa_proof *proof, bool (*live)(void *ctx, const char *vpa), void *ctx,
                      vpa_time now);
 size_t vpa_proof_open_count(const struct vpa_proof *proof);
