@@ -390,7 +390,7 @@ size_t vpa_proof_namespaces(const struct vpa_proof *proof, const struct vpa_brea
         const struct space *space = value;
         const struct vpa_breaker *b = &space->scope.breaker;
 
-        if (!b->open || space->records == 0)
+        if (!b->open)
             continue;
         count++;
         if (!*newest || b->opened > (*newest)->opened)

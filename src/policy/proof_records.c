@@ -183,7 +183,8 @@ static void sweep_groups(struct record *r, vpa_time now)
     }
 }
 
-/* A namespace that is part of a row counts once, whatever becomes of its VPAs. */
+/* A namespace that is part of a row counts once, whatever becomes of its VPAs. Without any there is
+ * nothing in it that could be paused. */
 static void sweep_spaces(struct vpa_proof *proof, vpa_time now)
 {
     const char *name;
@@ -193,7 +194,10 @@ static void sweep_spaces(struct vpa_proof *proof, vpa_time now)
         struct space *space = value;
 
         helpers_forget(&proof->helpers, &space->helper, space_in_row(proof, space), now);
-        if (space->records > 0 || space_in_row(proof, space) || space->helper.helped)
+        if (space->records > 0)
+            continue;
+        breaker_close(&space->scope.breaker);
+        if (space_in_row(proof, space) || space->helper.helped)
             continue;
         vpa_table_remove(&proof->spaces, name);
         space_free(value);

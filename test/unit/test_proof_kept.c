@@ -211,6 +211,19 @@ START_TEST(vpas_that_are_gone_count)
 }
 END_TEST
 
+/* Nobody is paused any more; the row goes on. */
+START_TEST(a_pause_ends_with_the_last_vpa)
+{
+    stop_namespace("n", start);
+    ck_assert_int_eq(ask("n/new", start), VPA_PERMIT_NAMESPACE_PAUSED);
+    vpa_proof_sweep(proof, nobody, NULL, start);
+    ck_assert_int_eq(ask("n/new", start), VPA_PERMIT_FIRST);
+    judge("n/new", VPA_PROOF_EVICTION, VPA_VERDICT_CRASHING, start);
+    ck_assert_int_eq(ask("n/newer", start), VPA_PERMIT_NAMESPACE_PAUSED);
+    ck_assert_uint_eq(paused_namespaces(), 1);
+}
+END_TEST
+
 /* It has no VPA any more that could be helped. */
 START_TEST(a_namespace_without_vpas_is_not_told)
 {
@@ -239,6 +252,7 @@ int main(void)
     tcase_add_test(tc, a_namespace_without_vpas_is_not_told);
     tcase_add_loop_test(tc, a_vpa_that_is_changed_counts_once, 0, 2);
     tcase_add_test(tc, vpas_that_are_gone_count);
+    tcase_add_test(tc, a_pause_ends_with_the_last_vpa);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

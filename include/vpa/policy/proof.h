@@ -116,7 +116,7 @@ const struct vpa_breaker *vpa_proof_cluster(const struct vpa_proof *proof);
 size_t vpa_proof_namespaces(const struct vpa_proof *proof, const struct vpa_breaker **newest);
 /* Drops what belongs to no VPA any more, and proofs that have lost their force. A VPA that was
  * reset, or is gone, stays part of a row only if it failed by itself, not by the webhook; it counts
- * once until it is gone. */
+ * once until it is gone. The pause of a namespace ends with what is kept of its last VPA. */
 void vpa_proof_sweep(struct vpa_proof *proof, bool (*live)(void *ctx, const char *vpa), void *ctx,
                      vpa_time now);
 size_t vpa_proof_open_count(const struct vpa_proof *proof);
