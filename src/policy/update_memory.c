@@ -29,7 +29,8 @@ struct doubt {
 
 struct entry {
     bool unboost;                         /* a boost was taken back, as noted last */
-    bool evicted;                         /* the server has accepted it */
+    bool evicted;                         /* the server has accepted it: */
+    vpa_time accepted;                    /* then */
     bool awaited;                         /* it restarts for its resize, or replaces a pod: */
     bool starting;                        /* it is not ready yet */
     vpa_time start;                       /* the resize was accepted, or it was seen first */
@@ -148,6 +149,7 @@ void vpa_update_memory_note_eviction(struct vpa_update_memory *memory, const str
     struct entry *e = entry_of(memory, pod->meta.uid);
 
     e->evicted = true;
+    e->accepted = now;
     free(e->doubt); /* of an earlier try */
     e->doubt = NULL;
     if (!owner)
@@ -336,6 +338,13 @@ static void settle_doubt(struct vpa_update_memory *memory, struct entry *e, bool
     free(doubt);
 }
 
+/* Who lives on was not evicted in the end: the server was restored from a backup, say. */
+static void settle_eviction(struct entry *e, vpa_time now)
+{
+    if (vpa_time_sub(now, e->accepted) >= VPA_EVICTION_PATIENCE)
+        e->evicted = false;
+}
+
 void vpa_update_memory_sweep(struct vpa_update_memory *memory,
                              bool (*live)(void *ctx, const char *uid), void *ctx, vpa_time now)
 {
@@ -346,8 +355,10 @@ void vpa_update_memory_sweep(struct vpa_update_memory *memory,
         bool alive = live(ctx, uid);
 
         settle_doubt(memory, value, alive, now);
-        if (alive)
+        if (alive) {
+            settle_eviction(value, now);
             continue;
+        }
         vpa_table_remove(&memory->entries, uid);
         entry_free(value);
     }

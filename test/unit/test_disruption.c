@@ -394,6 +394,24 @@ START_TEST(pods_that_were_there_replace_nobody)
 }
 END_TEST
 
+/* The server has forgotten that it accepted the eviction: it was restored from a backup. */
+START_TEST(an_evicted_pod_that_lives_on_is_there_again)
+{
+    struct vpa_update_memory *memory = vpa_update_memory_new();
+    const struct vpa_pod *pod = job_pod(0, OLD);
+
+    for (vpa_time now = 0; now <= 24 * VPA_HOUR; now += 24 * VPA_HOUR) {
+        vpa_update_memory_note_eviction(memory, pod, 0, now);
+        vpa_update_memory_sweep(memory, everybody, NULL, now + VPA_EVICTION_PATIENCE - 1);
+        ck_assert(vpa_update_memory_is_evicted(memory, pod->meta.uid));
+        vpa_update_memory_sweep(memory, everybody, NULL, now + VPA_EVICTION_PATIENCE);
+        ck_assert(!vpa_update_memory_is_evicted(memory, pod->meta.uid));
+        ck_assert_int_eq(awaited(memory), 0);
+    }
+    vpa_update_memory_free(memory);
+}
+END_TEST
+
 /* Who goes by itself is missing: of those that run, or of those that have not begun; who was
  * evicted is missing already. */
 START_TEST(a_pod_that_went_is_missing_once)
@@ -592,6 +610,7 @@ int main(void)
     tcase_add_test(tc, a_pod_that_went_is_missing_once);
     tcase_add_loop_test(tc, replacements_are_recognised_behind_other_evictions, 0, 2);
     tcase_add_test(tc, pods_that_were_there_replace_nobody);
+    tcase_add_test(tc, an_evicted_pod_that_lives_on_is_there_again);
     tcase_add_loop_test(tc, pods_that_go_in_doubt_are_awaited, 0, VPA_COUNT(doubts));
     tcase_add_test(tc, restarted_pods_of_a_daemon_set_are_still_wanted);
     tcase_add_loop_test(tc, evicted_pods_of_a_daemon_set_are_still_wanted, 0, VPA_COUNT(daemons));

@@ -53,7 +53,10 @@ void vpa_update_memory_note_eviction(struct vpa_update_memory *memory, const str
  * replacement is waited for. */
 void vpa_update_memory_note_doubt(struct vpa_update_memory *memory, const struct vpa_pod *pod,
                                   vpa_time newest, vpa_time now);
-/* Whether the pod was evicted. It may still look alive, in a cache that is behind. */
+/* How long a pod is taken for evicted that still looks alive: much longer than the cache may be
+ * behind. Then the server has not carried out what it had accepted. */
+#define VPA_EVICTION_PATIENCE VPA_HOUR
+/* Whether the pod was evicted. */
 bool vpa_update_memory_is_evicted(const struct vpa_update_memory *memory, const char *uid);
 /* Evicted pods of the owner whose replacement has not been seen. */
 int64_t vpa_update_memory_awaited(const struct vpa_update_memory *memory, const char *ns,
