@@ -7,7 +7,6 @@
  *     unknown.h what is not to be touched, because an object is unknown
  *     pass.h    what a pass holds
  *     told.h    what the ledger knows of pods that are left alone
- *     flight.h  requests under way: waiting for answers and for the limiter
  *     select.h  which VPAs take part, and which pods they control
  *     work.h    one VPA in the pass: its pods, groups, budgets and list
  *     recover.h what an earlier process may have left under way
@@ -16,9 +15,10 @@
  *     condition.h  a condition of ours
  *     few.h     the condition of VPAs whose pods are too few to be changed
  *     list.h    the pods of a VPA that deserve a change
- *     act.h     one request: eviction, resize, end of a boost; what its answer changes
  *     trial.h   what became of one request
  *     prove.h   whether acting helps: trials, breakers, conditions (paused.h)
+ *     answer.h  requests under way: waiting for the limiter and for answers, and what these change
+ *     act.h     one request: eviction, resize, end of a boost
  *     steps.h   one VPA, from "which pods" to "next request", resumable between answers
  *     run.h     the pass from beginning to end
  */
@@ -29,7 +29,7 @@
 #include "meters.h"
 #include "vpa/policy/capping.h"
 
-struct flight;
+struct action;
 struct unknown;
 struct work;
 
@@ -43,9 +43,9 @@ struct pass {
     size_t limit_range_count;
     uint64_t pod_changes; /* of pods, when its list of them was made */
     size_t in_flight;
-    struct flight *under_way; /* sent, not answered */
-    struct flight *finished;  /* answered, not yet dealt with; oldest first */
-    struct flight **finished_tail;
+    struct action *under_way; /* sent, not answered */
+    struct action *finished;  /* answered, not yet dealt with; oldest first */
+    struct action **finished_tail;
     struct unknown *unknown; /* what is not to be touched */
     struct meter_pass gauges;
     const struct vpa_rate *spent; /* the limiter that has given up: it gives nothing any more */

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 
 #include "few.h"
-#include "flight.h"
+#include "answer.h"
 #include "prove.h"
 #include "recover.h"
 #include "select.h"

@@ -13,7 +13,7 @@
 
 #include "act.h"
 #include "few.h"
-#include "flight.h"
+#include "answer.h"
 #include "list.h"
 #include "prove.h"
 #include "rest.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../../updater/act.h"
-#include "../../updater/flight.h"
+#include "../../updater/answer.h"
 #include "updater_useless.h"
 #include "updater_world.h"
 #include "updater_world_parts.h"

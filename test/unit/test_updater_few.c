@@ -7,7 +7,7 @@
 #include "proof_fixture.h"
 
 #include "../../updater/few.h"
-#include "../../updater/flight.h"
+#include "../../updater/answer.h"
 #include "captured_log.h"
 
 /* One pod that has what it should have, a pass a minute. */
