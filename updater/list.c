@@ -36,7 +36,8 @@ void updater_list_make(struct work *w)
     w->list = vpa_xcalloc(w->pod_count, sizeof(*w->list));
     w->evict = vpa_xcalloc(w->pod_count, sizeof(*w->evict));
     for (size_t i = 0; i < w->pod_count; i++) {
-        enum vpa_rest rest = updater_work_filter(w, i);
+        const struct vpa_rest_facts state = updater_work_state(w, i);
+        enum vpa_rest rest = vpa_rest_of_state(&state);
 
         if (rest == VPA_REST_INFEASIBLE)
             updater_work_skip_infeasible(w, i);

@@ -13,15 +13,6 @@ void updater_rest_begin(struct work *w)
     w->told = updater_told_of(w->pass->env, w->vpa);
 }
 
-static struct vpa_rest_facts facts_of(const struct work *w, size_t pod, enum vpa_rest turn)
-{
-    struct vpa_rest_facts facts = updater_work_state(w, pod);
-
-    facts.of = updater_work_facts(w, w->pods[pod]);
-    facts.turn = turn;
-    return facts;
-}
-
 static char *inputs_of(struct work *w, const struct vpa_rest_facts *facts)
 {
     struct vpa_json_writer writer;
@@ -42,8 +33,9 @@ static void note(struct work *w, size_t pod, enum vpa_rest rest, enum vpa_rest t
 
     vpa_arena_clear(&w->pass->scratch);
 
-    const struct vpa_rest_facts facts = facts_of(w, pod, turn);
+    struct vpa_rest_facts facts = updater_work_state(w, pod);
 
+    facts.turn = turn;
     n->rest = rest;
     n->pod = pod;
     n->why = vpa_xstrdup(updater_words_of_rest(&w->pass->scratch, w, pod, rest));

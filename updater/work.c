@@ -247,34 +247,6 @@ bool updater_work_evicts(const struct work *w)
     return !vpa_update_mode_in_place(w->mode) || w->phase == WORK_EVICT;
 }
 
-struct vpa_rest_facts updater_work_state(const struct work *w, size_t i)
-{
-    const struct pass_env *env = w->pass->env;
-    int64_t live = vpa_disruption_live(w->budget, i);
-
-    return (struct vpa_rest_facts){
-        .of = {.pod = w->pods[i],
-               .vpa = w->vpa,
-               .now = updater_work_now(w),
-               .evicts = updater_work_evicts(w)},
-        .update = &env->update,
-        .memory = env->memory,
-        .steady = updater_work_steady(w),
-        .group = vpa_disruption_group(w->budget, i),
-        .held = updater_work_is_held(w, i),
-        .controlled = live >= 0,
-        .live = live,
-        .required = vpa_disruption_required(w->budget),
-    };
-}
-
-enum vpa_rest updater_work_filter(const struct work *w, size_t i)
-{
-    const struct vpa_rest_facts facts = updater_work_state(w, i);
-
-    return vpa_rest_of_state(&facts);
-}
-
 struct vpa_decision_facts updater_work_facts(const struct work *w, const struct vpa_pod *pod)
 {
     const struct pass_env *env = w->pass->env;
@@ -287,5 +259,23 @@ struct vpa_decision_facts updater_work_facts(const struct work *w, const struct 
         .options = &env->priority,
         .now = updater_work_now(w),
         .evicts = updater_work_evicts(w),
+    };
+}
+
+struct vpa_rest_facts updater_work_state(const struct work *w, size_t i)
+{
+    const struct pass_env *env = w->pass->env;
+    int64_t live = vpa_disruption_live(w->budget, i);
+
+    return (struct vpa_rest_facts){
+        .of = updater_work_facts(w, w->pods[i]),
+        .update = &env->update,
+        .memory = env->memory,
+        .steady = updater_work_steady(w),
+        .group = vpa_disruption_group(w->budget, i),
+        .held = updater_work_is_held(w, i),
+        .controlled = live >= 0,
+        .live = live,
+        .required = vpa_disruption_required(w->budget),
     };
 }

@@ -98,12 +98,9 @@ void updater_work_drop_notes(struct work *w);
 bool updater_work_evicts(const struct work *w);
 /* What a decision about the pod rests on now. */
 struct vpa_decision_facts updater_work_facts(const struct work *w, const struct vpa_pod *pod);
-/* The state of pod i and its group; of `of` pod, VPA and now. */
+/* The same with the state of pod i and its group. */
 struct vpa_rest_facts updater_work_state(const struct work *w, size_t i);
 
-/* Whether the state of pod i and its group lets it into the list of pods to change: NONE, or the
- * rule that says no. INFEASIBLE is to be announced. */
-enum vpa_rest updater_work_filter(const struct work *w, size_t i);
 /* Counts and announces an infeasible resize that is passed over. */
 void updater_work_skip_infeasible(struct work *w, size_t pod);
 

@@ -66,12 +66,13 @@ static enum vpa_rest rest_of_worth(struct vpa_arena *arena, const struct work *w
 void cli_verdict_of(struct vpa_arena *arena, const struct work *w, size_t pod,
                     struct cli_verdict *out)
 {
+    const struct vpa_rest_facts state = updater_work_state(w, pod);
     enum vpa_rest rest = updater_work_is_held(w, pod)
                              ? VPA_REST_UNKNOWN_OBJECT
                              : vpa_rest_of_vpa(w->vpa, &w->pass->env->update);
 
     if (rest == VPA_REST_NONE)
-        rest = updater_work_filter(w, pod);
+        rest = vpa_rest_of_state(&state);
     if (rest == VPA_REST_NONE)
         rest = rest_of_worth(arena, w, pod, out);
     out->rule = vpa_rest_name(rest);
