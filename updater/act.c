@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "announce.h"
 #include "answer.h"
 #include "prove.h"
 #include "rest.h"
@@ -23,6 +22,7 @@
 #include "vpa/json/json.h"
 #include "vpa/json/json_writer.h"
 #include "vpa/policy/decision.h"
+#include "vpa/policy/reason.h"
 #include "vpa/policy/resize_patch.h"
 #include "vpa/policy/resize_state.h"
 
@@ -43,6 +43,40 @@ static struct action *action_new(struct work *w, size_t pod)
     a->group = vpa_disruption_group(w->budget, pod);
     a->candidate = SIZE_MAX;
     return a;
+}
+
+static char *inputs_of(const struct pass_env *env, const struct vpa_decision_facts *facts,
+                       const struct vpa_decision *decision)
+{
+    struct vpa_json_writer writer;
+    vpa_auto_buf inputs = VPA_BUF(VPA_LEDGER_LINE_MAX);
+
+    if (!env->ledger)
+        return NULL;
+    vpa_json_writer_init(&writer, &inputs);
+    vpa_decision_encode(&writer, facts, decision);
+    return vpa_buf_failed(&inputs) ? NULL : vpa_buf_take(&inputs);
+}
+
+/* Decides about the pod as it is now: notes why it is changed and what that rests on, and returns
+ * what it is to have, absent when that cannot be told. In the scratch memory, which is cleared
+ * first. */
+static struct vpa_recommendation decide(struct action *a)
+{
+    struct work *w = a->work;
+    const struct pass_env *env = w->pass->env;
+    const struct vpa_decision_facts facts = updater_work_facts(w, a->pod);
+    struct vpa_decision decision = {.wanted = {.present = false}};
+    struct vpa_error err;
+    vpa_auto_buf why = VPA_BUF(VPA_REASON_MAX);
+
+    vpa_arena_clear(&w->pass->scratch);
+    if (vpa_decision_make(&w->pass->scratch, &facts, &decision, &err) == 0)
+        a->inputs = inputs_of(env, &facts, &decision);
+    if (decision.wanted.present)
+        vpa_reason_of_update(a->pod, w->vpa, &decision.wanted, &env->priority, &why);
+    a->why = vpa_buf_take(&why);
+    return decision.wanted;
 }
 
 /* Asked when the bytes of the request could go out, after every wait. */
@@ -136,13 +170,12 @@ void updater_act_evict(struct work *w, size_t pod)
     vpa_json_close_object(&writer);
 
     struct action *a = action_new(w, pod);
+    struct vpa_recommendation wanted = decide(a);
 
     a->kind = ACTION_EVICT;
-    a->why = updater_explain_update(w, a->pod);
-    a->inputs = updater_decision_inputs(w, a->pod);
     vpa_group_reserve_eviction(group, vpa_pod_pending(a->pod));
     w->left[pod] = true;
-    updater_prove_sent(w, pod, VPA_PROOF_EVICTION, false);
+    updater_prove_sent(w, pod, VPA_PROOF_EVICTION, false, &wanted);
     updater_action_sent(a);
     send_request(a, VPA_KUBE_CREATE, "eviction", body.data, body.len, on_evicted);
 }
@@ -343,14 +376,19 @@ static void start_resize(struct work *w, size_t pod, size_t candidate,
         send_annotations(a, NULL);
         return;
     }
-    a->kind = candidate == SIZE_MAX ? ACTION_UNBOOST : ACTION_RESIZE;
-    a->why = a->kind == ACTION_UNBOOST ? updater_explain_unboost(a->pod, patch->requests)
-                                       : updater_explain_update(w, a->pod);
-    if (a->kind == ACTION_RESIZE)
-        a->inputs = updater_decision_inputs(w, a->pod);
     vpa_group_reserve_resize(a->group);
-    if (a->kind == ACTION_RESIZE)
-        updater_prove_sent(w, pod, VPA_PROOF_RESIZE, patch->restarts);
+    if (candidate == SIZE_MAX) {
+        vpa_auto_buf why = VPA_BUF(VPA_REASON_MAX);
+
+        a->kind = ACTION_UNBOOST;
+        vpa_reason_of_unboost(a->pod, patch->requests, &why);
+        a->why = vpa_buf_take(&why);
+    } else {
+        struct vpa_recommendation wanted = decide(a);
+
+        a->kind = ACTION_RESIZE;
+        updater_prove_sent(w, pod, VPA_PROOF_RESIZE, patch->restarts, &wanted);
+    }
     updater_action_sent(a);
     send_request(a, VPA_KUBE_PATCH_JSON, "resize", patch->resize.data, patch->resize.len,
                  on_resized);

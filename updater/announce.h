@@ -10,15 +10,6 @@
 #include "work.h"
 #include "vpa/daemon/ledger.h"
 
-/* Heap texts, "" when nothing is to be said: of an update by the recommendation as it is for this
- * pod; of the end of a boost, after which the containers ask for `requests`. The scratch memory of
- * the pass is cleared by the first. */
-char *updater_explain_update(struct work *w, const struct vpa_pod *pod);
-/* What the decision rests on now, as JSON for the ledger; heap, NULL without a ledger. Clears the
- * scratch memory. */
-char *updater_decision_inputs(struct work *w, const struct vpa_pod *pod);
-char *updater_explain_unboost(const struct vpa_pod *pod, const struct vpa_resource_list *requests);
-
 void updater_announce_eviction(const struct work *w, const struct vpa_pod *pod, const char *why);
 void updater_announce_resize(const struct work *w, const struct vpa_pod *pod, const char *why);
 

@@ -151,7 +151,8 @@ enum vpa_rest updater_prove_rest(const struct work *w, size_t pod, enum vpa_proo
     return is_alone(w->pass->env->prove, texts.trial) ? VPA_REST_PROOF : VPA_REST_NONE;
 }
 
-void updater_prove_sent(struct work *w, size_t pod, enum vpa_proof_way way, bool restarts)
+void updater_prove_sent(struct work *w, size_t pod, enum vpa_proof_way way, bool restarts,
+                        const struct vpa_recommendation *wanted)
 {
     auto_id_texts texts = {0};
 
@@ -167,7 +168,7 @@ void updater_prove_sent(struct work *w, size_t pod, enum vpa_proof_way way, bool
         return; /* one at a time is looked at */
     drop_trial(prove, texts.trial);
 
-    struct trial *t = updater_trial_new(w, pod, &id, texts.trial);
+    struct trial *t = updater_trial_new(w, pod, &id, texts.trial, wanted);
 
     t->vpa_uid = uid_of(w->vpa);
     t->expected.had_ended |= restarts;
