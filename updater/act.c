@@ -87,7 +87,7 @@ static bool is_wanted(void *ctx)
     const struct vpa_pod *now =
         updater_store_find_pod(env->store, a->pod->meta.ns, a->pod->meta.name);
 
-    return !updater_pass_is_stopped(a->work->pass) &&
+    return !updater_env_is_stopped(a->work->pass->env) &&
            (a->resized || updater_work_is_current(a->work)) && now &&
            vpa_str_eq(now->meta.uid, a->pod->meta.uid);
 }
@@ -334,10 +334,10 @@ static bool still_wanted(struct work *w, size_t pod, size_t candidate)
     if (!updater_work_is_there(w, pod))
         return false;
     if (candidate == SIZE_MAX)
-        return vpa_can_unboost(p, w->vpa, group, &env->update, updater_work_now(w));
+        return vpa_can_unboost(p, w->vpa, group, &env->update, updater_env_now(w->pass->env));
     return w->mode == VPA_MODE_IN_PLACE ||
-           vpa_update_decide(p, w->vpa, group, env->memory, &env->update, updater_work_steady(w)) ==
-               VPA_DECIDE_APPROVED;
+           vpa_update_decide(p, w->vpa, group, env->memory, &env->update,
+                             updater_env_steady(w->pass->env)) == VPA_DECIDE_APPROVED;
 }
 
 /* Attempts that must fail take their token too, as upstream's do; not where a rule forbids one. */

@@ -9,7 +9,7 @@
 
 #include "announce.h"
 #include "prove.h"
-#include "rest.h"
+#include "told.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/policy/resize_state.h"
@@ -74,7 +74,7 @@ static bool is_news(const struct action *a)
     switch (a->result) {
     case ACT_API:
     case ACT_API_INFEASIBLE:
-        return updater_rest_is_news(a->work, rest_of(a));
+        return updater_told_news(a->work->pass->env, a->work->told, rest_of(a));
     default:
         return true;
     }
@@ -99,7 +99,7 @@ static void note_doubt(const struct action *a)
 
     if (!env->all_proven)
         vpa_update_memory_note_doubt(env->memory, a->pod, a->group->newest,
-                                     updater_work_steady(a->work));
+                                     updater_env_steady(a->work->pass->env));
 }
 
 /* What nobody has answered is still looked at: it is a trial, and whoever goes was evicted. */
@@ -130,7 +130,7 @@ static void finish_eviction(struct action *a)
     vpa_group_settle(a->group);
     if (!w->pass->env->all_proven)
         vpa_update_memory_note_eviction(w->pass->env->memory, a->pod, a->group->newest,
-                                        updater_work_steady(w));
+                                        updater_env_steady(w->pass->env));
     w->evicted = true;
     updater_meter_evicted(&w->labels);
     updater_announce_eviction(w, a->pod, a->why);
@@ -160,7 +160,7 @@ static void note_restart(const struct action *a)
     const struct pass_env *env = a->work->pass->env;
 
     if (a->restarts && !env->all_proven && vpa_pod_is_ready(a->pod))
-        vpa_update_memory_note_restart(env->memory, a->pod, updater_work_steady(a->work));
+        vpa_update_memory_note_restart(env->memory, a->pod, updater_env_steady(a->work->pass->env));
 }
 
 static void resize_refused(struct action *a)
@@ -312,7 +312,7 @@ static bool wants_attention(void *ctx)
 {
     const struct pass *pass = ctx;
 
-    return pass->finished != NULL || updater_pass_is_stopped(pass);
+    return pass->finished != NULL || updater_env_is_stopped(pass->env);
 }
 
 void updater_pass_settle(struct pass *pass)
@@ -343,7 +343,7 @@ enum pass_token updater_pass_take_token(struct pass *pass, struct vpa_rate *rate
     enum pass_token token = PASS_TOKEN_TAKEN;
     vpa_duration wait;
 
-    if (updater_pass_is_stopped(pass))
+    if (updater_env_is_stopped(pass->env))
         return PASS_TOKEN_REFUSED;
     if (!vpa_rate_reserve(rate, now, pass->deadline - now, &wait))
         return give_up(pass, rate, now);
@@ -353,14 +353,14 @@ enum pass_token updater_pass_take_token(struct pass *pass, struct vpa_rate *rate
     while (now < until) {
         struct vpa_error err;
 
-        if (updater_pass_is_stopped(pass))
+        if (updater_env_is_stopped(pass->env))
             return PASS_TOKEN_REFUSED;
         token = PASS_TOKEN_TAKEN_LATE;
         if (vpa_loop_wait(pass->env->loop, wants_attention, pass, until - now, &err) == 0)
             updater_pass_settle(pass);
         now = vpa_loop_monotonic(pass->env->loop);
     }
-    return updater_pass_is_stopped(pass) ? PASS_TOKEN_REFUSED : token;
+    return updater_env_is_stopped(pass->env) ? PASS_TOKEN_REFUSED : token;
 }
 
 void updater_pass_wait(struct pass *pass)
@@ -389,7 +389,7 @@ void updater_pass_drain(struct pass *pass)
     while (pass->in_flight > 0) {
         int64_t now = vpa_loop_monotonic(loop);
 
-        if (!until && updater_pass_is_stopped(pass))
+        if (!until && updater_env_is_stopped(pass->env))
             until = now + STOP_PATIENCE;
         if (vpa_loop_is_stopping(loop)) {
             stopping = true;

@@ -122,7 +122,7 @@ bool updater_round_may_put(const struct condition_round *round)
 {
     const struct pass *pass = round->pass;
 
-    if (round->over || round->sent >= PATCHES_MAX || updater_pass_is_stopped(pass))
+    if (round->over || round->sent >= PATCHES_MAX || updater_env_is_stopped(pass->env))
         return false;
     return round->sent == 0 || vpa_loop_monotonic(pass->env->loop) < round->until;
 }

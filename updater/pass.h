@@ -64,8 +64,6 @@ struct vpa_recommendation updater_pass_wanted(struct pass *pass, const struct vp
                                               const struct vpa_pod *pod, bool evicts);
 /* Room for one more request. */
 bool updater_pass_has_room(const struct pass *pass);
-/* Nothing may be changed any more. */
-bool updater_pass_is_stopped(const struct pass *pass);
 /* It has taken an interval: what was found out at its beginning is too old to go on with. */
 bool updater_pass_is_late(const struct pass *pass);
 

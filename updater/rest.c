@@ -8,11 +8,6 @@
 #include "words.h"
 #include "vpa/base/mem.h"
 
-void updater_rest_begin(struct work *w)
-{
-    w->told = updater_told_of(w->pass->env, w->vpa);
-}
-
 static char *inputs_of(struct work *w, const struct vpa_rest_facts *facts)
 {
     struct vpa_json_writer writer;
@@ -54,11 +49,6 @@ void updater_rest_note_turn(struct work *w, size_t pod, enum vpa_rest rest)
     const struct vpa_rest_facts state = updater_work_state(w, pod);
 
     note(w, pod, vpa_rest_refine(&state, rest), rest);
-}
-
-bool updater_rest_is_news(struct work *w, enum vpa_rest rest)
-{
-    return updater_told_news(w->pass->env, w->told, rest);
 }
 
 static void enter(const struct work *w, const struct rest_note *n)

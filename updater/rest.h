@@ -1,7 +1,6 @@
 /*
  * Why pods are left alone, for the ledger: not in every pass, but when the answer changes.
  *
- *     updater_rest_begin(w);                       // a work begins
  *     updater_rest_note(w, i, VPA_REST_YOUNG);     // each time a rule says no, as it says it
  *     updater_rest_publish(w);                     // a work ends
  *
@@ -15,12 +14,9 @@
 
 #include "work.h"
 
-void updater_rest_begin(struct work *w);
 /* By its state or worth; when its turn has come, by what proofs, limiter or server say. */
 void updater_rest_note(struct work *w, size_t pod, enum vpa_rest rest);
 void updater_rest_note_turn(struct work *w, size_t pod, enum vpa_rest rest);
-/* A request was refused by that rule, which has an entry of its own kind: whether to make it. */
-bool updater_rest_is_news(struct work *w, enum vpa_rest rest);
 /* Enters what was noted. */
 void updater_rest_publish(struct work *w);
 

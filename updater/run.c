@@ -92,7 +92,7 @@ static void end_turn(struct works *works, const struct work *w)
         pass->env->works_from =
             is_anybody_served(works) ? (size_t)(w - works->items) + w->served : works->first;
     works->cut = true;
-    works->aborted = pass->all_spent || updater_pass_is_stopped(pass);
+    works->aborted = pass->all_spent || updater_env_is_stopped(pass->env);
 }
 
 /* Each work that has begun gets on as far as it can. */
@@ -126,9 +126,9 @@ static bool schedule(struct works *works)
 /* Runs all works to their end, or until nothing may be sent any more. */
 static void run_works(struct works *works)
 {
-    while (!updater_pass_is_stopped(works->pass) && !schedule(works))
+    while (!updater_env_is_stopped(works->pass->env) && !schedule(works))
         updater_pass_wait(works->pass);
-    if (updater_pass_is_stopped(works->pass))
+    if (updater_env_is_stopped(works->pass->env))
         works->aborted = true;
     updater_pass_drain(works->pass);
 }
@@ -142,7 +142,7 @@ static void publish_conditions(const struct works *works, const struct vpa_objec
     vpa_auto_free bool *unknown = vpa_xcalloc(count, sizeof(*unknown));
     size_t next = 0;
 
-    if (pass->env->all_proven || updater_pass_is_stopped(pass))
+    if (pass->env->all_proven || updater_env_is_stopped(pass->env))
         return;
     for (size_t i = 0; i < count && next < works->count; i++) {
         if (works->items[next].vpa == vpas[i])
@@ -249,7 +249,7 @@ static void run_selected(struct pass *pass, struct selection *selection,
     lap(watch, "ListPods");
     count = keep_live(pods, count);
     updater_select_pods(pass, selection, pods, count);
-    if (updater_pass_is_late(pass) || updater_pass_is_stopped(pass))
+    if (updater_pass_is_late(pass) || updater_env_is_stopped(pass->env))
         return; /* half of a selection gives pods to the wrong VPA */
     sweep_memory(env, pods, count);
     updater_recover(env, selection, vpas, vpa_count);
@@ -340,7 +340,7 @@ static void run_pass(struct pass *pass, struct stopwatch *watch)
         VPA_INFO("ConfigMap " VPA_PANIC_CONFIG_MAP " exists. Skipping update loop");
         return;
     }
-    if (updater_pass_is_stopped(pass))
+    if (updater_env_is_stopped(pass->env))
         return;
     pass->doing = "reading the status lease";
 

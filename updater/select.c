@@ -29,7 +29,7 @@ struct walk {
 /* Selectors and controllers of custom resources are asked for one by one. */
 static bool may_go_on(const struct pass *pass)
 {
-    return !updater_pass_is_stopped(pass) && !updater_pass_is_late(pass);
+    return !updater_env_is_stopped(pass->env) && !updater_pass_is_late(pass);
 }
 
 bool updater_select_takes_part(const struct vpa_object *vpa)

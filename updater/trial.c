@@ -58,7 +58,7 @@ struct trial *updater_trial_new(struct work *w, size_t pod, const struct vpa_pro
     t->uid = vpa_xstrdup(p->meta.uid);
     t->template = updater_template_of(p);
     t->newest = g->newest;
-    t->sent = updater_work_steady(w);
+    t->sent = updater_env_steady(w->pass->env);
     t->gone = VPA_TIME_UNSET;
     t->came = VPA_TIME_UNSET;
     t->seen = VPA_TIME_UNSET;

@@ -86,7 +86,7 @@ static const char *of_age(struct vpa_arena *arena, const struct work *w, const s
         arena,
         "requests are within the bounds, and the pod is %s old: it is looked at again after "
         "%s",
-        duration_text(arena, vpa_time_sub(updater_work_now(w), pod->start_time)),
+        duration_text(arena, vpa_time_sub(updater_env_now(w->pass->env), pod->start_time)),
         duration_text(arena, w->pass->env->priority.lifetime_threshold));
 }
 

@@ -103,21 +103,6 @@ bool updater_work_boosts_of(const struct pass_env *env, const struct vpa_object 
     return env->update.boost_gate && vpa_object_has_startup_boost(vpa);
 }
 
-bool updater_work_boosts(const struct work *w)
-{
-    return updater_work_boosts_of(w->pass->env, w->vpa);
-}
-
-vpa_time updater_work_now(const struct work *w)
-{
-    return updater_env_now(w->pass->env);
-}
-
-vpa_time updater_work_steady(const struct work *w)
-{
-    return updater_env_steady(w->pass->env);
-}
-
 static int64_t unknown_pods(void *ctx, const char *ns, const char *kind, const char *name)
 {
     const struct work *w = ctx;
@@ -144,7 +129,8 @@ void updater_work_begin(struct work *w)
 void updater_work_observe(struct work *w)
 {
     for (size_t i = 0; i < w->pod_count; i++)
-        vpa_update_memory_observe(w->pass->env->memory, w->pods[i], updater_work_steady(w));
+        vpa_update_memory_observe(w->pass->env->memory, w->pods[i],
+                                  updater_env_steady(w->pass->env));
 }
 
 /* ---- what has changed since ---- */
@@ -257,7 +243,7 @@ struct vpa_decision_facts updater_work_facts(const struct work *w, const struct 
         .limits = updater_pass_limits(w->pass, pod->meta.ns),
         .infeasible = vpa_update_memory_infeasible(env->memory, pod->meta.uid),
         .options = &env->priority,
-        .now = updater_work_now(w),
+        .now = updater_env_now(env),
         .evicts = updater_work_evicts(w),
     };
 }
@@ -271,7 +257,7 @@ struct vpa_rest_facts updater_work_state(const struct work *w, size_t i)
         .of = updater_work_facts(w, w->pods[i]),
         .update = &env->update,
         .memory = env->memory,
-        .steady = updater_work_steady(w),
+        .steady = updater_env_steady(env),
         .group = vpa_disruption_group(w->budget, i),
         .held = updater_work_is_held(w, i),
         .controlled = live >= 0,

@@ -90,9 +90,6 @@ bool updater_work_is_there(const struct work *w, size_t pod);
 /* Before anything is done to a pod of the group: a number of replicas that was read from a scale is
  * read anew, pumping the loop. */
 void updater_work_confirm(struct work *w, struct vpa_replica_group *group);
-bool updater_work_boosts(const struct work *w);
-vpa_time updater_work_now(const struct work *w);
-vpa_time updater_work_steady(const struct work *w); /* by which timers run (env.h) */
 void updater_work_drop_notes(struct work *w);
 /* Pods are not to be resized: by the mode, or because that failed. */
 bool updater_work_evicts(const struct work *w);

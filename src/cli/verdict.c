@@ -33,8 +33,8 @@ static bool has_nothing_to_change(struct vpa_arena *arena, const struct work *w,
     if (vpa_capping_plan(arena, w->vpa, pod, limits, &plans, &err) == 0) {
         if (w->pass->env->priority.startup_boost)
             vpa_decision_leave_off(pod, w->vpa, plans);
-        int built = vpa_resize_patch_build(pod, w->vpa, limits, plans, updater_work_now(w), arena,
-                                           &patch, &err);
+        int built = vpa_resize_patch_build(pod, w->vpa, limits, plans,
+                                           updater_env_now(w->pass->env), arena, &patch, &err);
 
         nothing = built < 0 ? err.code == VPA_NOT_FOUND
                             : !patch.changes && !patch.takes_back &&
