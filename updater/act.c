@@ -15,10 +15,10 @@
 
 #include "answer.h"
 #include "prove.h"
-#include "rest.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
+#include "vpa/daemon/ledger.h"
 #include "vpa/json/json.h"
 #include "vpa/json/json_writer.h"
 #include "vpa/policy/decision.h"

@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 
-#include "announce.h"
 #include "prove.h"
 #include "told.h"
 #include "vpa/base/log.h"
@@ -17,6 +16,41 @@
 /* How long requests under way may go on when nothing may be changed any more: shutdown, panic, lost
  * leadership. */
 #define STOP_PATIENCE (2 * VPA_SECOND)
+
+/* ---- what the cluster hears ---- */
+
+/* Upstream's text, then ours. */
+static void record(const struct work *w, const struct vpa_object_ref *object, const char *reason,
+                   const char *text, const char *why)
+{
+    vpa_auto_free char *message = *why ? vpa_xprintf("%s: %s", text, why) : vpa_xstrdup(text);
+
+    vpa_events_record(w->pass->env->events, object, reason, message);
+}
+
+static void announce_eviction(const struct work *w, const struct vpa_pod *pod, const char *why)
+{
+    struct vpa_object_ref ref = updater_pod_ref(pod), vpa = updater_vpa_ref(w->vpa);
+    vpa_auto_free char *text =
+        vpa_xprintf("VPA Updater evicted Pod %s to apply resource recommendation.", pod->meta.name);
+
+    VPA_INFO("Evicted pod", VPA_KV("namespace", pod->meta.ns), VPA_KV("pod", pod->meta.name),
+             VPA_KV("vpa", vpa.name), VPA_KV("change", why));
+    record(w, &ref, "EvictedByVPA",
+           "Pod was evicted by VPA Updater to apply resource recommendation.", why);
+    record(w, &vpa, "EvictedPod", text, why);
+}
+
+static void announce_resize(const struct work *w, const struct vpa_pod *pod, const char *why)
+{
+    struct vpa_object_ref ref = updater_pod_ref(pod), vpa = updater_vpa_ref(w->vpa);
+    vpa_auto_free char *text = vpa_xprintf("VPA Updater resized Pod %s in place", pod->meta.name);
+
+    VPA_INFO("Resized pod in place", VPA_KV("namespace", pod->meta.ns),
+             VPA_KV("pod", pod->meta.name), VPA_KV("vpa", vpa.name), VPA_KV("change", why));
+    record(w, &ref, "InPlaceResizedByVPA", "Pod was resized in place by VPA Updater.", why);
+    record(w, &vpa, "InPlaceResizedPod", text, why);
+}
 
 /* ---- the ledger ---- */
 
@@ -133,7 +167,7 @@ static void finish_eviction(struct action *a)
                                         updater_env_steady(w->pass->env));
     w->evicted = true;
     updater_meter_evicted(&w->labels);
-    updater_announce_eviction(w, a->pod, a->why);
+    announce_eviction(w, a->pod, a->why);
 }
 
 /* ---- resizes ---- */
@@ -211,7 +245,7 @@ static void finish_resize(struct action *a)
     note_restart(a);
     w->updated = true;
     updater_meter_updated_in_place(&w->labels);
-    updater_announce_resize(w, a->pod, a->why);
+    announce_resize(w, a->pod, a->why);
 }
 
 /* ---- the end of an action ---- */

@@ -50,7 +50,7 @@ struct pass_env {
     size_t works_from;              /* the work with which the next pass begins (run.c) */
     bool told_of_dry_run;           /* the log says that it cannot be done */
     struct vpa_table recovered;     /* UIDs of VPAs of which the memory has what an earlier process
-                                     * may have left under way (recover.h) */
+                                     * may have left under way (select.h) */
     struct vpa_update_options update;
     struct vpa_priority_options priority;
     struct vpa_disruption_options disruption;
@@ -87,6 +87,8 @@ vpa_time updater_env_steady(const struct pass_env *env);
 #define UPDATER_CACHE_AGE_MAX (90 * VPA_SECOND)
 /* The cache that is older than that, and its age; NULL when all are fresh. */
 const char *updater_env_stale_cache(const struct pass_env *env, vpa_duration *age);
+/* Whether boosts of the VPA are looked after: gate on, and it has some. */
+bool updater_env_boosts(const struct pass_env *env, const struct vpa_object *vpa);
 /* Nothing may be changed any more: panic, shutdown, leadership in doubt, a cache that is behind. */
 bool updater_env_is_stopped(const struct pass_env *env);
 

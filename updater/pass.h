@@ -6,15 +6,13 @@
  *     env.h     what passes work with
  *     unknown.h what is not to be touched, because an object is unknown
  *     pass.h    what a pass holds
- *     told.h    what the ledger knows of pods that are left alone
- *     select.h  which VPAs take part, and which pods they control
  *     work.h    one VPA in the pass: its pods, groups, budgets and list
- *     recover.h what an earlier process may have left under way
  *     words.h   why a pod is left alone, in words
- *     rest.h    the same for the ledger, when the answer changes
+ *     told.h    the same for the ledger, when the answer changes
+ *     select.h  which VPAs take part, which pods they control, and which of these an earlier process
+ *               may have left under way
  *     condition.h  a condition of ours
  *     few.h     the condition of VPAs whose pods are too few to be changed
- *     list.h    the pods of a VPA that deserve a change
  *     trial.h   what became of one request
  *     prove.h   whether acting helps: trials, breakers, conditions (paused.h)
  *     answer.h  requests under way: waiting for the limiter and for answers, and what these change

@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "announce.h"
 #include "dry_run.h"
 #include "paused.h"
+#include "told.h"
 #include "trial.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"

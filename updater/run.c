@@ -20,10 +20,9 @@
 
 #include <stdlib.h>
 
-#include "few.h"
 #include "answer.h"
+#include "few.h"
 #include "prove.h"
-#include "recover.h"
 #include "select.h"
 #include "steps.h"
 #include "told.h"

@@ -12,13 +12,13 @@
 #include <stdint.h>
 
 #include "act.h"
-#include "few.h"
 #include "answer.h"
-#include "list.h"
+#include "few.h"
 #include "prove.h"
-#include "rest.h"
 #include "told.h"
 #include "words.h"
+#include "vpa/base/log.h"
+#include "vpa/base/mem.h"
 
 static bool group_in_flight(const struct vpa_replica_group *group)
 {
@@ -43,7 +43,7 @@ static enum work_step step_unboost(struct work *w)
 {
     struct pass_env *env = w->pass->env;
 
-    for (; updater_work_boosts_of(env, w->vpa) && w->next < w->pod_count; w->next++) {
+    for (; updater_env_boosts(env, w->vpa) && w->next < w->pod_count; w->next++) {
         const struct vpa_pod *pod = w->pods[w->next];
         struct vpa_replica_group *group = vpa_disruption_group(w->budget, w->next);
 
@@ -75,6 +75,55 @@ static enum work_step step_unboost(struct work *w)
 
 /* ---- the list ---- */
 
+/* Whether the change is worth it, and in a direction that the VPA wants: NONE fills the candidate,
+ * else the rule that says no. */
+static enum vpa_rest look_at_worth(struct work *w, size_t i, struct vpa_update_candidate *out)
+{
+    struct pass *pass = w->pass;
+    const struct vpa_pod *pod = w->pods[i];
+    const struct vpa_decision_facts facts = updater_work_facts(w, pod);
+    struct vpa_decision decision;
+    struct vpa_error err;
+
+    vpa_arena_clear(&pass->scratch);
+    if (vpa_decision_make(&pass->scratch, &facts, &decision, &err) < 0) {
+        VPA_V(2, "Cannot process the recommendation for a pod", VPA_KV("namespace", pod->meta.ns),
+              VPA_KV("pod", pod->meta.name), VPA_KERR(&err));
+        return VPA_REST_LIMITS_UNKNOWN;
+    }
+    if (decision.admission != VPA_ADMIT_ACCEPTED) {
+        VPA_V(4, "Not updating pod", VPA_KV("namespace", pod->meta.ns),
+              VPA_KV("pod", pod->meta.name),
+              VPA_KV("reason", vpa_admission_name(decision.admission)));
+        return vpa_rest_of_decision(&decision);
+    }
+    VPA_V(2, "Pod accepted for update", VPA_KV("namespace", pod->meta.ns),
+          VPA_KV("pod", pod->meta.name), VPA_KV("updatePriority", decision.priority.diff));
+    *out = (struct vpa_update_candidate){.pod = pod, .priority = decision.priority, .index = i};
+    return vpa_rest_of_decision(&decision);
+}
+
+/* Most urgent first; why each other pod is left alone is noted (told.h). */
+static void make_list(struct work *w)
+{
+    w->list = vpa_xcalloc(w->pod_count, sizeof(*w->list));
+    w->evict = vpa_xcalloc(w->pod_count, sizeof(*w->evict));
+    for (size_t i = 0; i < w->pod_count; i++) {
+        const struct vpa_rest_facts state = updater_work_state(w, i);
+        enum vpa_rest rest = vpa_rest_of_state(&state);
+
+        if (rest == VPA_REST_INFEASIBLE)
+            updater_work_skip_infeasible(w, i);
+        if (rest == VPA_REST_NONE)
+            rest = look_at_worth(w, i, &w->list[w->list_count]);
+        if (rest == VPA_REST_NONE)
+            w->list_count++;
+        else
+            updater_rest_note(w, i, rest);
+    }
+    vpa_priority_sort(w->list, w->list_count);
+}
+
 static enum work_step step_filter(struct work *w)
 {
     struct pass *pass = w->pass;
@@ -91,7 +140,7 @@ static enum work_step step_filter(struct work *w)
         enter_phase(w, WORK_DONE);
         return WORK_STEP_FINISHED;
     }
-    updater_list_make(w);
+    make_list(w);
     if (vpa_update_mode_in_place(w->mode)) {
         updater_meter_sums_add(&pass->gauges.updatable, 0, w->pod_count, (double)w->list_count);
         w->updatable = w->list_count > 0;
@@ -242,7 +291,7 @@ static enum work_step evict_candidate(struct work *w, size_t k)
         return WORK_STEP_FINISHED;
     /* A resize may have been wanted for a container that the webhook leaves alone (U44). */
     if (rest == VPA_REST_NONE && vpa_update_mode_in_place(w->mode))
-        rest = updater_list_look(w, i, &ignored);
+        rest = look_at_worth(w, i, &ignored);
     if (rest == VPA_REST_NONE)
         rest = updater_prove_rest(w, i, VPA_PROOF_EVICTION, &dry_run);
     if (rest != VPA_REST_NONE)

@@ -12,7 +12,6 @@
 #include "condition.h"
 #include "few.h"
 #include "prove.h"
-#include "recover.h"
 #include "run.h"
 #include "select.h"
 #include "told.h"

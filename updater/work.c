@@ -98,11 +98,6 @@ bool updater_work_is_held(const struct work *w, size_t pod)
     return w->held && w->held[pod];
 }
 
-bool updater_work_boosts_of(const struct pass_env *env, const struct vpa_object *vpa)
-{
-    return env->update.boost_gate && vpa_object_has_startup_boost(vpa);
-}
-
 static int64_t unknown_pods(void *ctx, const char *ns, const char *kind, const char *name)
 {
     const struct work *w = ctx;
@@ -217,6 +212,18 @@ struct vpa_object_ref updater_pod_ref(const struct vpa_pod *pod)
         .name = pod->meta.name,
         .uid = pod->meta.uid,
         .resource_version = pod->meta.resource_version,
+    };
+}
+
+struct vpa_object_ref updater_vpa_ref(const struct vpa_object *vpa)
+{
+    return (struct vpa_object_ref){
+        .api_version = VPA_GROUP_VERSION,
+        .kind = "VerticalPodAutoscaler",
+        .ns = vpa->meta.ns,
+        .name = vpa->meta.name,
+        .uid = vpa->meta.uid,
+        .resource_version = vpa->meta.resource_version,
     };
 }
 
