@@ -244,7 +244,7 @@ static void run_selected(struct pass *pass, struct selection *selection,
     size_t count;
     vpa_auto_free const struct vpa_pod **pods = updater_store_pods(env->store, &count);
 
-    pass->pod_changes = updater_store_pod_changes(env->store);
+    pass->pod_changes = env->store->pod_changes;
     lap(watch, "ListPods");
     count = keep_live(pods, count);
     updater_select_pods(pass, selection, pods, count);
@@ -290,17 +290,19 @@ static bool caches_are_filled(const struct pass_env *env)
 
 static bool is_live(void *ctx, const char *ns, const char *name)
 {
-    return updater_store_has_vpa(ctx, ns, name);
+    const struct store *store = ctx;
+
+    return vpa_cache_has(store->vpas, ns, name);
 }
 
 static void sweep_meters(struct pass_env *env)
 {
-    uint64_t gone = updater_store_vpas_gone(env->store);
+    struct store *store = env->store;
 
-    if (gone == env->vpas_gone)
+    if (store->vpas_gone == env->vpas_gone)
         return;
-    env->vpas_gone = gone;
-    updater_meters_sweep(is_live, env->store, updater_store_vpa_count(env->store));
+    env->vpas_gone = store->vpas_gone;
+    updater_meters_sweep(is_live, store, vpa_cache_count(store->vpas));
 }
 
 /* Told when it begins and when it is over. */

@@ -139,7 +139,7 @@ static bool is_same(const struct vpa_pod *then, const struct vpa_pod *now)
 void updater_work_look(struct work *w)
 {
     const struct pass_env *env = w->pass->env;
-    uint64_t changes = updater_store_pod_changes(env->store);
+    uint64_t changes = env->store->pod_changes;
     int64_t now = vpa_loop_monotonic(env->loop);
 
     if (changes == w->looked || (w->pod_count > LOOK_OFTEN && now - w->looked_at < LOOK_PAUSE))
@@ -171,8 +171,7 @@ void updater_work_take_back(struct work *w, size_t pod)
 bool updater_work_is_current(const struct work *w)
 {
     const struct vpa_meta *then = &w->vpa->meta;
-    const struct vpa_object *now =
-        updater_store_find_vpa(w->pass->env->store, then->ns, then->name);
+    const struct vpa_object *now = vpa_cache_find(w->pass->env->store->vpas, then->ns, then->name);
 
     return now == w->vpa || (now && vpa_str_eq(now->meta.uid, then->uid) &&
                              now->meta.generation == then->generation);
