@@ -4,13 +4,14 @@
  * waits. Read in this order, each file uses only those before it:
  *
  *     env.h     what passes work with
+ *     note.h    what is remembered of a VPA between passes
  *     unknown.h what is not to be touched, because an object is unknown
  *     pass.h    what a pass holds
  *     work.h    one VPA in the pass: its pods, groups, budgets and list
  *     words.h   why a pod is left alone, in words
  *     told.h    the same for the ledger, when the answer changes
- *     select.h  which VPAs take part, which pods they control, and which of these an earlier process
- *               may have left under way
+ *     select.h  which VPAs take part, which pods they control, and what an earlier process may have
+ *               left under way
  *     condition.h  a condition of ours
  *     few.h     the condition of VPAs whose pods are too few to be changed
  *     trial.h   what became of one request

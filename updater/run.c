@@ -22,6 +22,7 @@
 
 #include "answer.h"
 #include "few.h"
+#include "note.h"
 #include "prove.h"
 #include "select.h"
 #include "steps.h"
@@ -251,7 +252,7 @@ static void run_selected(struct pass *pass, struct selection *selection,
     if (updater_pass_is_late(pass) || updater_env_is_stopped(pass->env))
         return; /* half of a selection gives pods to the wrong VPA */
     sweep_memory(env, pods, count);
-    updater_recover(env, selection, vpas, vpa_count);
+    updater_recover(env, selection);
     pass->doing = "looking at what earlier changes did";
     updater_prove_observe(pass, vpas, vpa_count, selection, pods, count);
     lap(watch, "FilterPods");
@@ -295,7 +296,8 @@ static bool is_live(void *ctx, const char *ns, const char *name)
     return vpa_cache_has(store->vpas, ns, name);
 }
 
-static void sweep_meters(struct pass_env *env)
+/* Series and notes of VPAs that have gone since. */
+static void sweep_vpas(struct pass_env *env)
 {
     struct store *store = env->store;
 
@@ -303,6 +305,7 @@ static void sweep_meters(struct pass_env *env)
         return;
     env->vpas_gone = store->vpas_gone;
     updater_meters_sweep(is_live, store, vpa_cache_count(store->vpas));
+    updater_notes_sweep(env);
 }
 
 /* Told when it begins and when it is over. */
@@ -330,7 +333,7 @@ static void run_pass(struct pass *pass, struct stopwatch *watch)
         updater_tell_of_pass(env, "caches-not-filled", "the caches are not in step yet");
         return;
     }
-    sweep_meters(env);
+    sweep_vpas(env);
     if (!caches_are_fresh(env)) {
         updater_tell_of_pass(env, "stale-cache",
                              "a cache is behind: the API server does not answer its watch");
@@ -362,7 +365,7 @@ static void run_pass(struct pass *pass, struct stopwatch *watch)
 
     lap(watch, "ListVPAs");
     vpa_owners_begin_pass(env->owners);
-    updater_told_begin_pass(env, vpas, count);
+    env->rest_room = UPDATER_TOLD_MAX;
     selection = updater_select_vpas(pass, vpas, count);
     if (selection->count > 0)
         run_selected(pass, selection, vpas, count, watch);

@@ -16,21 +16,9 @@
 #define GENERATION_PASSES 10
 _Static_assert(VPA_REST_COUNT <= 32, "a rule is a bit of 32");
 
-struct told { /* of one VPA */
-    uint32_t recent, older;
-    uint32_t passes;   /* of the recent ones */
-    uint64_t identity; /* of the VPA as it was */
-    char key[];
-};
-
 static uint32_t bit_of(enum vpa_rest rest)
 {
     return UINT32_C(1) << rest;
-}
-
-void updater_told_forget(struct pass_env *env)
-{
-    VPA_TABLE_RELEASE(&env->told, free);
 }
 
 static uint64_t identity_of(const struct vpa_object *vpa)
@@ -45,8 +33,7 @@ struct told *updater_told_of(struct pass_env *env, const struct vpa_object *vpa)
     if (!env->ledger)
         return NULL;
 
-    vpa_auto_free char *key = vpa_xjoin(vpa->meta.ns, '/', vpa->meta.name);
-    struct told *told = VPA_TABLE_MAKE(&env->told, key, struct told, key);
+    struct told *told = &updater_note_of(env, vpa)->told;
     uint64_t identity = identity_of(vpa);
 
     if (told->identity != identity) {
@@ -68,32 +55,6 @@ bool updater_told_news(struct pass_env *env, struct told *told, enum vpa_rest re
     told->recent |= bit_of(rest);
     env->rest_room -= !known;
     return !known;
-}
-
-void updater_told_begin_pass(struct pass_env *env, const struct vpa_object *const *vpas,
-                             size_t count)
-{
-    struct vpa_table live = {0};
-    const char *key;
-    void *value;
-
-    env->rest_room = UPDATER_TOLD_MAX;
-    if (env->told.count <= count)
-        return;
-
-    vpa_auto_arena arena = {0};
-
-    for (size_t i = 0; i < count; i++)
-        vpa_table_put(&live,
-                      vpa_arena_printf(&arena, "%s/%s", vpas[i]->meta.ns, vpas[i]->meta.name),
-                      (void *)(uintptr_t)vpas[i]);
-    for (size_t i = 0; vpa_table_next(&env->told, &i, &key, &value);) {
-        if (vpa_table_find(&live, key))
-            continue;
-        vpa_table_remove(&env->told, key);
-        free(value);
-    }
-    vpa_table_release(&live);
 }
 
 void updater_told_turn(struct told *told)

@@ -2,7 +2,6 @@
  * What the ledger is told of pods that are left alone, of VPAs and of passes in which nothing is
  * done: not in every pass, but when the answer changes.
  *
- *     updater_told_begin_pass(env, vpas, count);
  *     updater_tell_of_vpa(env, vpa, VPA_REST_MODE, "mode Off: ...");    // said once
  *     w->told = updater_told_of(env, vpa);                              // a work begins
  *     updater_rest_note(w, i, VPA_REST_YOUNG);    // each time a rule says no, as it says it
@@ -22,18 +21,13 @@
 #ifndef UPDATER_TOLD_H
 #define UPDATER_TOLD_H
 
+#include "note.h"
 #include "work.h"
 #include "vpa/daemon/ledger.h"
 
+/* Entries of pods and VPAs left alone that a pass may make: env->rest_room when it begins. */
 #define UPDATER_TOLD_MAX 500
 #define UPDATER_LEAVES_ALONE "leave alone"
-
-struct told;
-/* A pass begins over these VPAs: what is known of others is forgotten. */
-void updater_told_begin_pass(struct pass_env *env, const struct vpa_object *const *vpas,
-                             size_t count);
-/* Frees what the environment holds. */
-void updater_told_forget(struct pass_env *env);
 
 /* Of a VPA as it is now, borrowed until it is gone; NULL without a ledger. */
 struct told *updater_told_of(struct pass_env *env, const struct vpa_object *vpa);
