@@ -5,9 +5,7 @@
  * whose failure is only logged. What a boosted pod needs may be the second request alone: its
  * resources are back already, because an earlier process died, or was refused, between the two.
  *
- * The budget is reserved when the request is sent and given back when it fails. Answers arrive on
- * the loop; there they are only noted, and dealt with by the pass: budget, metrics, events, and the
- * decision between "evict instead" and "leave it".
+ * The budget is reserved when the request is sent. What its answer changes is in answer.c.
  */
 #include "act.h"
 
@@ -15,16 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "announce.h"
-#include "flight.h"
+#include "answer.h"
 #include "prove.h"
-#include "rest.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
+#include "vpa/daemon/ledger.h"
 #include "vpa/json/json.h"
 #include "vpa/json/json_writer.h"
 #include "vpa/policy/decision.h"
+#include "vpa/policy/reason.h"
 #include "vpa/policy/resize_patch.h"
 #include "vpa/policy/resize_state.h"
 
@@ -35,47 +33,10 @@
 /* How long the answer "there is no pods/resize" is believed. */
 #define RESIZE_SUPPORT_AGE (10 * VPA_MINUTE)
 
-struct action {
-    struct flight flight; /* first: the list of the pass gives it back */
-    struct work *work;
-    const struct vpa_pod *pod;
-    struct vpa_replica_group *group;
-    enum { ACTION_EVICT, ACTION_RESIZE, ACTION_UNBOOST, ACTION_ANNOTATE } kind;
-    size_t index;      /* of the pod in work->pods */
-    size_t candidate;  /* in work->list, SIZE_MAX without */
-    bool takes_back;   /* a boost ends with it */
-    bool changes;      /* the spec changes; false for a repetition */
-    bool restarts;     /* the kubelet restarts a container for it */
-    char *why;         /* old and new values and the reason; heap, "" when nothing is known */
-    char *inputs;      /* of the decision, for the ledger; heap or NULL */
-    char *annotations; /* second request of a resize, heap */
-    size_t annotations_len;
-    enum act_result result;
-    int status_code;
-    bool resized;    /* only the annotations are missing, whatever the VPA says by now */
-    bool unanswered; /* it may have been carried out all the same */
-};
-
-static void action_free(struct flight *flight)
-{
-    struct action *a = (struct action *)flight;
-
-    a->work->in_flight--;
-    free(a->annotations);
-    free(a->why);
-    free(a->inputs);
-    free(a);
-}
-
-static void finish(struct flight *flight);
-static void drop(struct flight *flight);
-
 static struct action *action_new(struct work *w, size_t pod)
 {
     struct action *a = vpa_xcalloc(1, sizeof(*a));
 
-    a->flight.finish = finish;
-    a->flight.drop = drop;
     a->work = w;
     a->index = pod;
     a->pod = w->pods[pod];
@@ -84,16 +45,38 @@ static struct action *action_new(struct work *w, size_t pod)
     return a;
 }
 
-static void action_started(struct action *a)
+static char *inputs_of(const struct pass_env *env, const struct vpa_decision_facts *facts,
+                       const struct vpa_decision *decision)
 {
-    a->work->in_flight++;
-    updater_flight_begin(a->work->pass, &a->flight);
+    struct vpa_json_writer writer;
+    vpa_auto_buf inputs = VPA_BUF(VPA_LEDGER_LINE_MAX);
+
+    if (!env->ledger)
+        return NULL;
+    vpa_json_writer_init(&writer, &inputs);
+    vpa_decision_encode(&writer, facts, decision);
+    return vpa_buf_failed(&inputs) ? NULL : vpa_buf_take(&inputs);
 }
 
-static void action_answered(struct action *a, enum act_result result)
+/* Decides about the pod as it is now: notes why it is changed and what that rests on, and returns
+ * what it is to have, absent when that cannot be told. In the scratch memory, which is cleared
+ * first. */
+static struct vpa_recommendation decide(struct action *a)
 {
-    a->result = result;
-    updater_flight_answered(a->work->pass, &a->flight);
+    struct work *w = a->work;
+    const struct pass_env *env = w->pass->env;
+    const struct vpa_decision_facts facts = updater_work_facts(w, a->pod);
+    struct vpa_decision decision = {.wanted = {.present = false}};
+    struct vpa_error err;
+    vpa_auto_buf why = VPA_BUF(VPA_REASON_MAX);
+
+    vpa_arena_clear(&w->pass->scratch);
+    if (vpa_decision_make(&w->pass->scratch, &facts, &decision, &err) == 0)
+        a->inputs = inputs_of(env, &facts, &decision);
+    if (decision.wanted.present)
+        vpa_reason_of_update(a->pod, w->vpa, &decision.wanted, &env->priority, &why);
+    a->why = vpa_buf_take(&why);
+    return decision.wanted;
 }
 
 /* Asked when the bytes of the request could go out, after every wait. */
@@ -104,7 +87,7 @@ static bool is_wanted(void *ctx)
     const struct vpa_pod *now =
         updater_store_find_pod(env->store, a->pod->meta.ns, a->pod->meta.name);
 
-    return !updater_pass_is_stopped(a->work->pass) &&
+    return !updater_env_is_stopped(a->work->pass->env) &&
            (a->resized || updater_work_is_current(a->work)) && now &&
            vpa_str_eq(now->meta.uid, a->pod->meta.uid);
 }
@@ -115,15 +98,15 @@ static void send_request(struct action *a, enum vpa_kube_verb verb, const char *
     vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
 
     vpa_kube_path(&path, "v1", a->pod->meta.ns, "pods", a->pod->meta.name, subresource);
-    a->flight.request = vpa_kube_start(a->work->pass->env->client,
-                                       &(struct vpa_kube_call){.verb = verb,
-                                                               .path = vpa_buf_text(&path),
-                                                               .body = body,
-                                                               .body_len = len,
-                                                               .wanted = is_wanted,
-                                                               .timeout = DECISION_AGE,
-                                                               .max_age = DECISION_AGE},
-                                       done, a);
+    a->request = vpa_kube_start(a->work->pass->env->client,
+                                &(struct vpa_kube_call){.verb = verb,
+                                                        .path = vpa_buf_text(&path),
+                                                        .body = body,
+                                                        .body_len = len,
+                                                        .wanted = is_wanted,
+                                                        .timeout = DECISION_AGE,
+                                                        .max_age = DECISION_AGE},
+                                done, a);
 }
 
 static void log_failure(const struct action *a, const char *message, const struct vpa_error *err)
@@ -153,7 +136,7 @@ static void on_evicted(void *ctx, const struct vpa_kube_result *result, const st
     struct action *a = ctx;
 
     a->status_code = result->status_code;
-    action_answered(a, err ? failed(a, "Failed to evict pod", result, err) : ACT_OK);
+    updater_action_answered(a, err ? failed(a, "Failed to evict pod", result, err) : ACT_OK);
 }
 
 /* Not the next pod of the same name. */
@@ -187,14 +170,13 @@ void updater_act_evict(struct work *w, size_t pod)
     vpa_json_close_object(&writer);
 
     struct action *a = action_new(w, pod);
+    struct vpa_recommendation wanted = decide(a);
 
     a->kind = ACTION_EVICT;
-    a->why = updater_explain_update(w, a->pod);
-    a->inputs = updater_decision_inputs(w, a->pod);
     vpa_group_reserve_eviction(group, vpa_pod_pending(a->pod));
     w->left[pod] = true;
-    updater_prove_sent(w, pod, VPA_PROOF_EVICTION, false);
-    action_started(a);
+    updater_prove_sent(w, pod, VPA_PROOF_EVICTION, false, &wanted);
+    updater_action_sent(a);
     send_request(a, VPA_KUBE_CREATE, "eviction", body.data, body.len, on_evicted);
 }
 
@@ -208,22 +190,6 @@ static bool resize_is_missing(struct pass_env *env)
     return vpa_loop_monotonic(env->loop) - env->resize.checked_at < RESIZE_SUPPORT_AGE;
 }
 
-/* After a 404: the pod may be gone, or the subresource was never there. */
-static void check_resize_support(struct pass_env *env)
-{
-    struct vpa_discovery *discovery = vpa_owners_discovery(env->owners);
-
-    env->resize.checked_at = vpa_loop_monotonic(env->loop);
-    env->resize.missing = discovery && vpa_discovery_has_subresource(discovery, "v1", "pods") &&
-                          !vpa_discovery_has_subresource(discovery, "v1", "pods/resize");
-    if (!env->resize.missing || env->resize.said)
-        return;
-    env->resize.said = true;
-    VPA_WARN("The API server has no pods/resize (Kubernetes before 1.33): pods of mode "
-             "InPlaceOrRecreate are evicted, those of mode InPlace and boosted ones stay as they "
-             "are");
-}
-
 static void on_annotated(void *ctx, const struct vpa_kube_result *result,
                          const struct vpa_error *err)
 {
@@ -233,7 +199,7 @@ static void on_annotated(void *ctx, const struct vpa_kube_result *result,
     if (err)
         outcome = failed(a, "Failed to patch the annotations of a resized pod", result, err);
     /* A resize has succeeded whatever became of its annotations. */
-    action_answered(a, a->kind == ACTION_ANNOTATE ? outcome : ACT_OK);
+    updater_action_answered(a, a->kind == ACTION_ANNOTATE ? outcome : ACT_OK);
 }
 
 /* Whether the pod has annotations, by what the API server answered to its resize. */
@@ -291,7 +257,7 @@ static void on_resized(void *ctx, const struct vpa_kube_result *result, const st
 
     enum act_result why = failed(a, "Failed to resize pod in place", result, err);
 
-    action_answered(a, is_node_capacity(result) ? ACT_API_INFEASIBLE : why);
+    updater_action_answered(a, is_node_capacity(result) ? ACT_API_INFEASIBLE : why);
 }
 
 /* The two patches for a pod as it is now. */
@@ -368,10 +334,10 @@ static bool still_wanted(struct work *w, size_t pod, size_t candidate)
     if (!updater_work_is_there(w, pod))
         return false;
     if (candidate == SIZE_MAX)
-        return vpa_can_unboost(p, w->vpa, group, &env->update, updater_work_now(w));
+        return vpa_can_unboost(p, w->vpa, group, &env->update, updater_env_now(w->pass->env));
     return w->mode == VPA_MODE_IN_PLACE ||
-           vpa_update_decide(p, w->vpa, group, env->memory, &env->update, updater_work_steady(w)) ==
-               VPA_DECIDE_APPROVED;
+           vpa_update_decide(p, w->vpa, group, env->memory, &env->update,
+                             updater_env_steady(w->pass->env)) == VPA_DECIDE_APPROVED;
 }
 
 /* Attempts that must fail take their token too, as upstream's do; not where a rule forbids one. */
@@ -406,19 +372,24 @@ static void start_resize(struct work *w, size_t pod, size_t candidate,
     a->annotations = vpa_buf_take(&patch->annotations);
     if (!resources) {
         a->kind = ACTION_ANNOTATE;
-        action_started(a);
+        updater_action_sent(a);
         send_annotations(a, NULL);
         return;
     }
-    a->kind = candidate == SIZE_MAX ? ACTION_UNBOOST : ACTION_RESIZE;
-    a->why = a->kind == ACTION_UNBOOST ? updater_explain_unboost(a->pod, patch->requests)
-                                       : updater_explain_update(w, a->pod);
-    if (a->kind == ACTION_RESIZE)
-        a->inputs = updater_decision_inputs(w, a->pod);
     vpa_group_reserve_resize(a->group);
-    if (a->kind == ACTION_RESIZE)
-        updater_prove_sent(w, pod, VPA_PROOF_RESIZE, patch->restarts);
-    action_started(a);
+    if (candidate == SIZE_MAX) {
+        vpa_auto_buf why = VPA_BUF(VPA_REASON_MAX);
+
+        a->kind = ACTION_UNBOOST;
+        vpa_reason_of_unboost(a->pod, patch->requests, &why);
+        a->why = vpa_buf_take(&why);
+    } else {
+        struct vpa_recommendation wanted = decide(a);
+
+        a->kind = ACTION_RESIZE;
+        updater_prove_sent(w, pod, VPA_PROOF_RESIZE, patch->restarts, &wanted);
+    }
+    updater_action_sent(a);
     send_request(a, VPA_KUBE_PATCH_JSON, "resize", patch->resize.data, patch->resize.len,
                  on_resized);
 }
@@ -435,221 +406,4 @@ enum act_result updater_act_resize(struct work *w, size_t pod, size_t candidate)
         start_resize(w, pod, candidate, &r.patch, r.resources);
     vpa_resize_patch_release(&r.patch);
     return r.result;
-}
-
-/* ---- answers ---- */
-
-static bool is_refused_by_budget(const struct action *a)
-{
-    return a->kind == ACTION_EVICT && a->status_code == 429;
-}
-
-/* Not by a server that is not reached, has too much to do or is going down (U35). */
-static bool is_refused(const struct action *a)
-{
-    return a->status_code >= 400 && a->status_code <= 500 && a->status_code != 429;
-}
-
-static enum vpa_rest rest_of(const struct action *a)
-{
-    if (is_refused_by_budget(a))
-        return VPA_REST_REFUSED_PDB;
-    return is_refused(a) ? VPA_REST_REFUSED : VPA_REST_NOT_NOW;
-}
-
-/* Of a resize that was accepted only its annotations may be in doubt. */
-static bool is_in_doubt(const struct action *a)
-{
-    return a->unanswered && a->result != ACT_OK;
-}
-
-static const char *rule_of(const struct action *a)
-{
-    static const char *const rules[VPA_REST_COUNT] = {
-        [VPA_REST_REFUSED_PDB] = "refused by a PodDisruptionBudget",
-        [VPA_REST_REFUSED] = "refused by the API server",
-        [VPA_REST_NOT_NOW] = "not now: tried again in the next pass",
-    };
-
-    if (is_in_doubt(a))
-        return "not answered: it may have been carried out";
-    switch (a->result) {
-    case ACT_OK:
-        return "accepted";
-    case ACT_STALE:
-        return "dropped: it does not fit any more";
-    case ACT_API_INFEASIBLE:
-        return "refused: the node cannot hold it";
-    default:
-        return rules[rest_of(a)];
-    }
-}
-
-/* What is refused in every pass is entered when that begins. */
-static bool is_news(const struct action *a)
-{
-    if (is_in_doubt(a))
-        return true;
-    switch (a->result) {
-    case ACT_API:
-    case ACT_API_INFEASIBLE:
-        return updater_rest_is_news(a->work, rest_of(a));
-    default:
-        return true;
-    }
-}
-
-static void write_down(const struct action *a, const char *decision)
-{
-    if (!is_news(a))
-        return;
-    updater_write_down(
-        a->work->pass->env, a->work->vpa, a->pod->meta.name,
-        &(struct vpa_ledger_entry){
-            .decision = decision, .rule = rule_of(a), .why = a->why, .inputs = a->inputs});
-}
-
-/* The pod may have been evicted. */
-static void note_doubt(const struct action *a)
-{
-    const struct pass_env *env = a->work->pass->env;
-
-    if (!env->all_proven)
-        vpa_update_memory_note_doubt(env->memory, a->pod, a->group->newest,
-                                     updater_work_steady(a->work));
-}
-
-/* What nobody has answered is still looked at: it is a trial, and whoever goes was evicted. */
-static void eviction_refused(struct action *a)
-{
-    struct work *w = a->work;
-
-    vpa_group_give_back_eviction(a->group, vpa_pod_pending(a->pod));
-    updater_work_take_back(w, a->index);
-    if (a->unanswered) {
-        vpa_group_doubt(a->group, a->pod);
-        note_doubt(a);
-    } else {
-        updater_prove_refused(w, a->index, VPA_PROOF_EVICTION);
-    }
-    if (a->result != ACT_STALE)
-        updater_meter_eviction_failed(&w->labels, "EvictionError");
-}
-
-static void finish_eviction(struct action *a)
-{
-    struct work *w = a->work;
-
-    if (a->result != ACT_OK) {
-        eviction_refused(a);
-        return;
-    }
-    vpa_group_settle(a->group);
-    if (!w->pass->env->all_proven)
-        vpa_update_memory_note_eviction(w->pass->env->memory, a->pod, a->group->newest,
-                                        updater_work_steady(w));
-    w->evicted = true;
-    updater_meter_evicted(&w->labels);
-    updater_announce_eviction(w, a->pod, a->why);
-}
-
-/* The pod is missing until it is ready again. */
-static void note_restart(const struct action *a)
-{
-    const struct pass_env *env = a->work->pass->env;
-
-    if (a->restarts && !env->all_proven && vpa_pod_is_ready(a->pod))
-        vpa_update_memory_note_restart(env->memory, a->pod, updater_work_steady(a->work));
-}
-
-static void resize_refused(struct action *a)
-{
-    struct work *w = a->work;
-    struct pass_env *env = w->pass->env;
-
-    vpa_group_give_back_resize(a->group);
-    if (a->unanswered && a->restarts)
-        vpa_group_doubt(a->group, a->pod);
-    if (a->unanswered)
-        note_restart(a);
-    if (a->kind == ACTION_RESIZE && !a->unanswered)
-        updater_prove_refused(w, a->index, VPA_PROOF_RESIZE);
-    if (a->result == ACT_STALE)
-        return;
-    if (a->status_code == 404)
-        check_resize_support(env);
-    if (a->kind == ACTION_UNBOOST) {
-        updater_meter_in_place_failed(&w->labels, "UnboostError");
-    } else if (w->mode == VPA_MODE_IN_PLACE && a->result == ACT_API_INFEASIBLE) {
-        updater_meter_in_place_failed(&w->labels, "InPlaceUpdateInfeasible");
-        vpa_update_memory_record_infeasible(env->memory, a->pod->meta.uid, &w->vpa->recommendation);
-    } else {
-        updater_meter_in_place_failed(&w->labels, "InPlaceUpdateError");
-        if (w->mode == VPA_MODE_IN_PLACE_OR_RECREATE && !a->unanswered)
-            w->evict[a->candidate] = is_refused(a);
-    }
-}
-
-/* A patch without effect leaves what was noted, so does one for a pod whose boost still ends. */
-static void note_boost(const struct action *a)
-{
-    struct vpa_update_memory *memory = a->work->pass->env->memory;
-
-    if (a->takes_back || (a->changes && !vpa_unboost_unfinished(a->pod, memory)))
-        vpa_update_memory_set_unboost(memory, a->pod->meta.uid, a->takes_back);
-}
-
-static void finish_resize(struct action *a)
-{
-    struct work *w = a->work;
-
-    if (a->result != ACT_OK) {
-        resize_refused(a);
-        return;
-    }
-    vpa_group_settle(a->group);
-    note_boost(a);
-    note_restart(a);
-    w->updated = true;
-    updater_meter_updated_in_place(&w->labels);
-    updater_announce_resize(w, a->pod, a->why);
-}
-
-static void finish(struct flight *flight)
-{
-    struct action *action = (struct action *)flight;
-    struct work *w = action->work;
-
-    switch (action->kind) {
-    case ACTION_EVICT:
-        write_down(action, "evict");
-        finish_eviction(action);
-        break;
-    case ACTION_RESIZE:
-    case ACTION_UNBOOST:
-        write_down(action, action->kind == ACTION_UNBOOST ? "unboost" : "resize");
-        finish_resize(action);
-        break;
-    case ACTION_ANNOTATE: /* no event, no count: nothing was resized */
-        if (action->result == ACT_OK || action->unanswered)
-            note_boost(action);
-        break;
-    }
-    w->last = action->result;
-    action_free(flight);
-}
-
-/* Its answer is not waited for any more. */
-static void drop(struct flight *flight)
-{
-    const struct action *a = (const struct action *)flight;
-
-    if (a->kind == ACTION_EVICT)
-        note_doubt(a);
-    else
-        note_restart(a);
-    /* The marker may be gone, and with it all that tells that a boost ends. */
-    if (a->resized || a->kind == ACTION_ANNOTATE)
-        note_boost(a);
-    action_free(flight);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "note.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
@@ -40,31 +41,6 @@ bool updater_condition_is(const struct vpa_object *vpa, const char *type,
 
 /* ---- refusals ---- */
 
-struct refusal { /* of the last patch of a VPA */
-    int64_t at;  /* monotonic */
-    char key[];  /* namespace/name */
-};
-
-void updater_condition_forget(struct pass_env *env)
-{
-    VPA_TABLE_RELEASE(&env->refused, free);
-}
-
-static void note_refusal(struct pass_env *env, const struct vpa_object *vpa)
-{
-    vpa_auto_free char *key = vpa_xjoin(vpa->meta.ns, '/', vpa->meta.name);
-    struct refusal *r = VPA_TABLE_MAKE(&env->refused, key, struct refusal, key);
-
-    r->at = vpa_loop_monotonic(env->loop);
-}
-
-static void drop_refusal(struct pass_env *env, const struct vpa_object *vpa)
-{
-    vpa_auto_free char *key = vpa_xjoin(vpa->meta.ns, '/', vpa->meta.name);
-
-    free(vpa_table_remove(&env->refused, key));
-}
-
 /* In this round one of its namespace has failed, or it was refused a short while ago. */
 static bool has_to_wait(const struct condition_round *round, const struct vpa_object *vpa)
 {
@@ -73,10 +49,9 @@ static bool has_to_wait(const struct condition_round *round, const struct vpa_ob
     if (vpa_str_is_in(vpa->meta.ns, round->failed, round->failures))
         return true;
 
-    vpa_auto_free char *key = vpa_xjoin(vpa->meta.ns, '/', vpa->meta.name);
-    const struct refusal *r = vpa_table_find(&env->refused, key);
+    const struct vpa_note *note = updater_note_find(env, vpa);
 
-    return r && vpa_loop_monotonic(env->loop) - r->at < REFUSAL_AGE;
+    return note && note->refused && vpa_loop_monotonic(env->loop) - note->refused_at < REFUSAL_AGE;
 }
 
 static bool is_told(const struct pass_env *env, const char *ns)
@@ -85,8 +60,10 @@ static bool is_told(const struct pass_env *env, const char *ns)
     const char *key;
     void *value;
 
-    for (size_t i = 0; vpa_table_next(&env->refused, &i, &key, &value);) {
-        if (strncmp(key, prefix, strlen(prefix)) == 0)
+    for (size_t i = 0; vpa_table_next(&env->notes, &i, &key, &value);) {
+        const struct vpa_note *note = value;
+
+        if (note->refused && strncmp(key, prefix, strlen(prefix)) == 0)
             return true;
     }
     return false;
@@ -103,8 +80,6 @@ struct condition_round updater_round(struct pass *pass, size_t *from, size_t cou
 {
     int64_t until = vpa_loop_monotonic(pass->env->loop) + share_of(pass);
 
-    if (pass->env->refused.count > count) /* some of them are no more */
-        updater_condition_forget(pass->env);
     return (struct condition_round){.pass = pass,
                                     .from = from,
                                     .first = *from,
@@ -122,7 +97,7 @@ bool updater_round_may_put(const struct condition_round *round)
 {
     const struct pass *pass = round->pass;
 
-    if (round->over || round->sent >= PATCHES_MAX || updater_pass_is_stopped(pass))
+    if (round->over || round->sent >= PATCHES_MAX || updater_env_is_stopped(pass->env))
         return false;
     return round->sent == 0 || vpa_loop_monotonic(pass->env->loop) < round->until;
 }
@@ -196,7 +171,11 @@ static void on_refused(struct pass_env *env, const struct vpa_object *vpa,
         VPA_WARN("The API server refuses to have a condition written: in that namespace events, "
                  "ledger and this log tell why updates do not come",
                  VPA_KERR(err), VPA_KV("namespace", vpa->meta.ns), VPA_KV("vpa", vpa->meta.name));
-    note_refusal(env, vpa);
+
+    struct vpa_note *note = updater_note_of(env, vpa);
+
+    note->refused = true;
+    note->refused_at = vpa_loop_monotonic(env->loop);
 }
 
 static void on_failed(struct condition_round *round, const struct vpa_object *vpa,
@@ -241,7 +220,11 @@ static bool send_patch(struct condition_round *round, const struct vpa_object *v
         on_failed(round, vpa, &result, &err);
         return result.unanswered;
     }
-    drop_refusal(round->pass->env, vpa);
+
+    struct vpa_note *note = updater_note_find(round->pass->env, vpa);
+
+    if (note)
+        note->refused = false;
     return true;
 }
 

@@ -60,7 +60,5 @@ bool updater_round_may_put(const struct condition_round *round);
  * answered. */
 bool updater_condition_put(struct condition_round *round, const struct vpa_object *vpa,
                            const char *type, const struct vpa_condition *wanted);
-/* Frees what the environment holds of refusals. */
-void updater_condition_forget(struct pass_env *env);
 
 #endif

@@ -56,6 +56,11 @@ const char *updater_env_stale_cache(const struct pass_env *env, vpa_duration *ag
     return oldest > of_owners ? which : owners;
 }
 
+bool updater_env_boosts(const struct pass_env *env, const struct vpa_object *vpa)
+{
+    return env->update.boost_gate && vpa_object_has_startup_boost(vpa);
+}
+
 bool updater_env_is_stopped(const struct pass_env *env)
 {
     vpa_duration age;

@@ -40,27 +40,21 @@ struct pass_env {
     struct vpa_update_memory *memory;
     struct vpa_ledger *ledger;      /* NULL: nothing is written down */
     struct vpa_status_view webhook; /* its Lease */
-    struct vpa_table told;          /* by VPA (told.h) */
-    struct vpa_table few;           /* VPAs whose pods are too few (few.h) */
+    struct vpa_table notes;         /* by VPA (note.h) */
     size_t rest_room;               /* entries of pods left alone that the pass may still make */
     const char *halted;             /* the rule by which passes do nothing; NULL: they go on */
     struct prove *prove;            /* what actions did; NULL: nobody looks */
-    struct vpa_table refused;       /* VPAs whose conditions were refused (condition.h) */
     size_t few_from, paused_from;   /* VPAs with which their conditions begin (condition.h) */
     size_t works_from;              /* the work with which the next pass begins (run.c) */
     bool told_of_dry_run;           /* the log says that it cannot be done */
-    struct vpa_table recovered;     /* UIDs of VPAs of which the memory has what an earlier process
-                                     * may have left under way (recover.h) */
     struct vpa_update_options update;
     struct vpa_priority_options priority;
     struct vpa_disruption_options disruption;
     struct vpa_rate eviction_rate;
     struct vpa_rate in_place_rate;
     struct resize_support resize;
-    uint64_t vpas_gone; /* when what was counted of them was dropped last */
-    bool told_of_stale; /* the log says that nothing is done, and why */
-    struct vpa_table
-        told_of_auto;    /* "namespace/name" of VPAs of mode Auto that the log has named */
+    uint64_t vpas_gone;  /* when what was counted of them was dropped last */
+    bool told_of_stale;  /* the log says that nothing is done, and why */
     size_t requests_max; /* at least 1 */
     bool all_proven;     /* evicted pods are not waited for: the vectors' clusters never change */
     bool (*may_act)(void *ctx); /* false: no longer the leader; NULL: always */
@@ -87,6 +81,8 @@ vpa_time updater_env_steady(const struct pass_env *env);
 #define UPDATER_CACHE_AGE_MAX (90 * VPA_SECOND)
 /* The cache that is older than that, and its age; NULL when all are fresh. */
 const char *updater_env_stale_cache(const struct pass_env *env, vpa_duration *age);
+/* Whether boosts of the VPA are looked after: gate on, and it has some. */
+bool updater_env_boosts(const struct pass_env *env, const struct vpa_object *vpa);
 /* Nothing may be changed any more: panic, shutdown, leadership in doubt, a cache that is behind. */
 bool updater_env_is_stopped(const struct pass_env *env);
 

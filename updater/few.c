@@ -2,7 +2,7 @@
  * The condition TooFewReplicas.
  *
  * A streak counts the passes in a row in which there were too few, or in which there were enough.
- * Only VPAs with such a streak, or with the condition, have an entry. The message has a count of
+ * Only VPAs with such a streak, or with the condition, are counted. The message has a count of
  * its own: the passes in which it was the same.
  */
 #include "few.h"
@@ -11,33 +11,12 @@
 #include <string.h>
 
 #include "condition.h"
+#include "note.h"
 #include "words.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 
 #define REASON "MinReplicas"
-
-struct few {          /* of one VPA */
-    bool now;         /* too few in this pass */
-    bool few;         /* what the streak is of */
-    unsigned streak;  /* at most UPDATER_FEW_PASSES */
-    unsigned settled; /* passes with this message */
-    char *message;    /* heap */
-    char key[];
-};
-
-static void few_free(struct few *f)
-{
-    free(f->message);
-    free(f);
-}
-
-static struct few *few_of(struct pass_env *env, const struct vpa_object *vpa, bool make)
-{
-    vpa_auto_free char *key = vpa_xjoin(vpa->meta.ns, '/', vpa->meta.name);
-
-    return make ? VPA_TABLE_MAKE(&env->few, key, struct few, key) : vpa_table_find(&env->few, key);
-}
 
 /* Takes the message. */
 static void say(struct few *f, char *message)
@@ -56,7 +35,7 @@ void updater_few_note(struct work *w)
     if (w->rests[VPA_REST_MIN_REPLICAS] < w->pod_count)
         return;
 
-    struct few *f = few_of(pass->env, w->vpa, true);
+    struct few *f = &updater_note_of(pass->env, w->vpa)->few;
 
     vpa_arena_clear(&pass->scratch);
     f->now = true;
@@ -76,6 +55,18 @@ static void count_pass(struct few *f)
 static bool is_over(const struct few *f)
 {
     return !f->few && f->streak == UPDATER_FEW_PASSES;
+}
+
+/* Whether there is anything to count: a streak, or the first pass of one. */
+static bool is_counted(const struct few *f)
+{
+    return f->streak > 0 || f->now;
+}
+
+static void forget(struct few *f)
+{
+    free(f->message);
+    *f = (struct few){.message = NULL};
 }
 
 static void put_right(struct condition_round *round, const struct vpa_object *vpa,
@@ -102,55 +93,26 @@ static void put_right(struct condition_round *round, const struct vpa_object *vp
     (void)updater_condition_put(round, vpa, UPDATER_FEW, &wanted);
 }
 
-static void drop(struct pass_env *env, struct few *f)
-{
-    vpa_table_remove(&env->few, f->key);
-    few_free(f);
-}
-
-/* VPAs that are no more were not counted in this pass. */
-static void sweep(struct pass_env *env, const struct vpa_object *const *vpas, size_t count)
-{
-    struct vpa_table kept = {0};
-
-    for (size_t i = 0; i < count; i++) {
-        struct few *f = few_of(env, vpas[i], false);
-
-        if (!f)
-            continue;
-        vpa_table_remove(&env->few, f->key);
-        vpa_table_put(&kept, f->key, f);
-    }
-    VPA_TABLE_RELEASE(&env->few, few_free);
-    env->few = kept;
-}
-
-void updater_few_forget(struct pass_env *env)
-{
-    sweep(env, NULL, 0);
-}
-
 void updater_few_publish(struct pass *pass, const struct vpa_object *const *vpas, size_t count,
                          const bool *unknown)
 {
     struct pass_env *env = pass->env;
     struct condition_round round = updater_round(pass, &env->few_from, count);
 
-    if (env->few.count > count)
-        sweep(env, vpas, count);
     for (size_t k = 0; k < count; k++) {
         size_t i = updater_round_at(&round, k);
         /* In a namespace that is passed over it is another updater's. */
         bool has = updater_condition_find(vpas[i], UPDATER_FEW) >= 0 &&
                    !vpa_common_flags_ignore(&env->config->common, vpas[i]->meta.ns);
-        struct few *f = env->few.count > 0 || has ? few_of(env, vpas[i], has) : NULL;
+        struct vpa_note *note =
+            has ? updater_note_of(env, vpas[i]) : updater_note_find(env, vpas[i]);
 
-        if (!f || (unknown && unknown[i]))
+        if (!note || (unknown && unknown[i]) || !(has || is_counted(&note->few)))
             continue;
-        count_pass(f);
+        count_pass(&note->few);
         if (updater_round_may_put(&round))
-            put_right(&round, vpas[i], f);
-        if (is_over(f) && !has)
-            drop(env, f);
+            put_right(&round, vpas[i], &note->few);
+        if (is_over(&note->few) && !has)
+            forget(&note->few);
     }
 }

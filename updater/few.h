@@ -26,7 +26,5 @@ void updater_few_note(struct work *w);
  * not looked at; NULL: it has looked at all. */
 void updater_few_publish(struct pass *pass, const struct vpa_object *const *vpas, size_t count,
                          const bool *unknown);
-/* Frees what the environment holds. */
-void updater_few_forget(struct pass_env *env);
 
 #endif

@@ -89,11 +89,6 @@ bool updater_pass_has_room(const struct pass *pass)
     return pass->in_flight < pass->env->requests_max;
 }
 
-bool updater_pass_is_stopped(const struct pass *pass)
-{
-    return updater_env_is_stopped(pass->env);
-}
-
 bool updater_pass_is_late(const struct pass *pass)
 {
     return vpa_loop_monotonic(pass->env->loop) >= pass->deadline;

@@ -4,21 +4,20 @@
  * waits. Read in this order, each file uses only those before it:
  *
  *     env.h     what passes work with
+ *     note.h    what is remembered of a VPA between passes
  *     unknown.h what is not to be touched, because an object is unknown
  *     pass.h    what a pass holds
- *     told.h    what the ledger knows of pods that are left alone
- *     flight.h  requests under way: waiting for answers and for the limiter
- *     select.h  which VPAs take part, and which pods they control
  *     work.h    one VPA in the pass: its pods, groups, budgets and list
- *     recover.h what an earlier process may have left under way
  *     words.h   why a pod is left alone, in words
- *     rest.h    the same for the ledger, when the answer changes
+ *     told.h    the same for the ledger, when the answer changes
+ *     select.h  which VPAs take part, which pods they control, and what an earlier process may have
+ *               left under way
  *     condition.h  a condition of ours
  *     few.h     the condition of VPAs whose pods are too few to be changed
- *     list.h    the pods of a VPA that deserve a change
- *     act.h     one request: eviction, resize, end of a boost; what its answer changes
  *     trial.h   what became of one request
  *     prove.h   whether acting helps: trials, breakers, conditions (paused.h)
+ *     answer.h  requests under way: waiting for the limiter and for answers, and what these change
+ *     act.h     one request: eviction, resize, end of a boost
  *     steps.h   one VPA, from "which pods" to "next request", resumable between answers
  *     run.h     the pass from beginning to end
  */
@@ -29,7 +28,7 @@
 #include "meters.h"
 #include "vpa/policy/capping.h"
 
-struct flight;
+struct action;
 struct unknown;
 struct work;
 
@@ -43,9 +42,9 @@ struct pass {
     size_t limit_range_count;
     uint64_t pod_changes; /* of pods, when its list of them was made */
     size_t in_flight;
-    struct flight *under_way; /* sent, not answered */
-    struct flight *finished;  /* answered, not yet dealt with; oldest first */
-    struct flight **finished_tail;
+    struct action *under_way; /* sent, not answered */
+    struct action *finished;  /* answered, not yet dealt with; oldest first */
+    struct action **finished_tail;
     struct unknown *unknown; /* what is not to be touched */
     struct meter_pass gauges;
     const struct vpa_rate *spent; /* the limiter that has given up: it gives nothing any more */
@@ -64,8 +63,6 @@ struct vpa_recommendation updater_pass_wanted(struct pass *pass, const struct vp
                                               const struct vpa_pod *pod, bool evicts);
 /* Room for one more request. */
 bool updater_pass_has_room(const struct pass *pass);
-/* Nothing may be changed any more. */
-bool updater_pass_is_stopped(const struct pass *pass);
 /* It has taken an interval: what was found out at its beginning is too old to go on with. */
 bool updater_pass_is_late(const struct pass *pass);
 

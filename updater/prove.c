@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "announce.h"
 #include "dry_run.h"
 #include "paused.h"
+#include "told.h"
 #include "trial.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
@@ -126,16 +126,19 @@ static bool is_alone(const struct prove *prove, const char *trial)
     return t && t->alone;
 }
 
-enum vpa_rest updater_prove_rest(const struct work *w, size_t pod, enum vpa_proof_way way)
+enum vpa_rest updater_prove_rest(const struct work *w, size_t pod, enum vpa_proof_way way,
+                                 bool *dry_run)
 {
+    const struct pass_env *env = w->pass->env;
     auto_id_texts texts = {0};
 
     if (is_off(w, pod))
         return VPA_REST_NONE;
 
     struct vpa_proof_id id = make_id(w, pod, way, &texts);
+    enum vpa_proof_permit permit = vpa_proof_ask(env->prove->proof, &id, updater_env_now(env));
 
-    switch (vpa_proof_ask(w->pass->env->prove->proof, &id, updater_work_now(w))) {
+    switch (permit) {
     case VPA_PERMIT_WAITING:
         return VPA_REST_PROOF;
     case VPA_PERMIT_PAUSED:
@@ -148,10 +151,14 @@ enum vpa_rest updater_prove_rest(const struct work *w, size_t pod, enum vpa_proo
     case VPA_PERMIT_FIRST:
         break;
     }
-    return is_alone(w->pass->env->prove, texts.trial) ? VPA_REST_PROOF : VPA_REST_NONE;
+    if (dry_run)
+        *dry_run =
+            permit == VPA_PERMIT_FIRST && vpa_str_eq(env->config->prove_evictions, "dry-run");
+    return is_alone(env->prove, texts.trial) ? VPA_REST_PROOF : VPA_REST_NONE;
 }
 
-void updater_prove_sent(struct work *w, size_t pod, enum vpa_proof_way way, bool restarts)
+void updater_prove_sent(struct work *w, size_t pod, enum vpa_proof_way way, bool restarts,
+                        const struct vpa_recommendation *wanted)
 {
     auto_id_texts texts = {0};
 
@@ -160,14 +167,14 @@ void updater_prove_sent(struct work *w, size_t pod, enum vpa_proof_way way, bool
 
     struct prove *prove = w->pass->env->prove;
     struct vpa_proof_id id = make_id(w, pod, way, &texts);
-    bool first = vpa_proof_sent(prove->proof, &id, updater_work_now(w));
+    bool first = vpa_proof_sent(prove->proof, &id, updater_env_now(w->pass->env));
     const struct trial *under_way = vpa_table_find(&prove->trials, texts.trial);
 
     if (!first && under_way && !under_way->judged)
         return; /* one at a time is looked at */
     drop_trial(prove, texts.trial);
 
-    struct trial *t = updater_trial_new(w, pod, &id, texts.trial);
+    struct trial *t = updater_trial_new(w, pod, &id, texts.trial, wanted);
 
     t->vpa_uid = uid_of(w->vpa);
     t->expected.had_ended |= restarts;
@@ -419,7 +426,7 @@ static void ask(const struct look *look, struct trial *const *trials, size_t cou
     for (size_t i = 0, end; i < count; i = end) {
         for (end = i + 1; end < count && vpa_str_eq(trials[end]->ns, trials[i]->ns);)
             end++;
-        if (updater_pass_is_stopped(pass) || updater_pass_is_late(pass))
+        if (updater_env_is_stopped(pass->env) || updater_pass_is_late(pass))
             return;
         updater_trials_ask(pass, trials + i, end - i);
         for (size_t k = i; k < end; k++) {
@@ -641,27 +648,21 @@ void updater_prove_webhook(struct pass_env *env, bool works)
 
 /* ---- before ---- */
 
-bool updater_prove_dry_run(struct work *w, size_t pod, bool *pumped)
+bool updater_prove_dry_run(struct work *w, size_t pod)
 {
     struct pass_env *env = w->pass->env;
-    enum vpa_verdict verdict;
     auto_id_texts texts = {0};
     vpa_auto_buf seen = VPA_BUF(2 * VPA_SEEN_MAX);
+    enum vpa_verdict verdict = updater_dry_run(w, pod, &seen);
 
-    if (is_off(w, pod) || !vpa_str_eq(env->config->prove_evictions, "dry-run"))
+    if (!vpa_verdict_failed(verdict))
         return true;
 
     struct vpa_proof_id id = make_id(w, pod, VPA_PROOF_EVICTION, &texts);
 
-    if (vpa_proof_ask(env->prove->proof, &id, updater_work_now(w)) != VPA_PERMIT_FIRST)
-        return true;
-    *pumped = true;
-    verdict = updater_dry_run(w, pod, &seen);
-    if (!vpa_verdict_failed(verdict))
-        return true;
     id.dry_run = true;
     (void)vpa_proof_judge(env->prove->proof, &id, verdict, vpa_buf_text(&seen),
-                          updater_work_now(w));
+                          updater_env_now(env));
     note_basis(env->prove, w->vpa, id.vpa, w->pods, w->pod_count);
     tell_failure(env, &id, w->vpa, w->pods[pod]->meta.name);
     return false;

@@ -3,8 +3,8 @@
  * caches have, and the breakers of vpa/policy/proof.h that follow.
  *
  *     updater_prove_observe(pass, vpas, count, selection, pods, pod_count); // first of all
- *     if (updater_prove_rest(w, i, VPA_PROOF_EVICTION)) ...               // not now
- *     updater_prove_sent(w, i, VPA_PROOF_EVICTION, false);               // the request goes out
+ *     if (updater_prove_rest(w, i, VPA_PROOF_EVICTION, &dry_run)) ...    // not now
+ *     updater_prove_sent(w, i, VPA_PROOF_EVICTION, false, &wanted);      // the request goes out
  *     updater_prove_refused(w, i, VPA_PROOF_EVICTION);                   // it was refused
  *
  * A trial belongs to the group of the pod (its owner). The first of a group is waited for; while a
@@ -29,13 +29,15 @@ void updater_prove_observe(struct pass *pass, const struct vpa_object *const *vp
 /* The webhook's Lease, as env->webhook has it, says that it works, or not. */
 void updater_prove_webhook(struct pass_env *env, bool works);
 
-/* NONE: it may be done. */
-enum vpa_rest updater_prove_rest(const struct work *w, size_t pod, enum vpa_proof_way way);
-/* --prove-evictions=dry-run, before the first of a group: false when it would not help, which opens
- * the breaker. *pumped: the loop was pumped. */
-bool updater_prove_dry_run(struct work *w, size_t pod, bool *pumped);
-/* restarts: containers of the pod end by it. */
-void updater_prove_sent(struct work *w, size_t pod, enum vpa_proof_way way, bool restarts);
+/* NONE: it may be done. *dry_run is set when its replacement is to be tried before, as of the first
+ * eviction of a group with --prove-evictions=dry-run; NULL for resizes. */
+enum vpa_rest updater_prove_rest(const struct work *w, size_t pod, enum vpa_proof_way way,
+                                 bool *dry_run);
+/* Tries the replacement: false when it would not help, which opens the breaker. Pumps the loop. */
+bool updater_prove_dry_run(struct work *w, size_t pod);
+/* restarts: containers of the pod end by it. wanted: what it, or its replacement, is to have. */
+void updater_prove_sent(struct work *w, size_t pod, enum vpa_proof_way way, bool restarts,
+                        const struct vpa_recommendation *wanted);
 void updater_prove_refused(struct work *w, size_t pod, enum vpa_proof_way way);
 
 #endif

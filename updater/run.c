@@ -20,10 +20,10 @@
 
 #include <stdlib.h>
 
+#include "answer.h"
 #include "few.h"
-#include "flight.h"
+#include "note.h"
 #include "prove.h"
-#include "recover.h"
 #include "select.h"
 #include "steps.h"
 #include "told.h"
@@ -92,7 +92,7 @@ static void end_turn(struct works *works, const struct work *w)
         pass->env->works_from =
             is_anybody_served(works) ? (size_t)(w - works->items) + w->served : works->first;
     works->cut = true;
-    works->aborted = pass->all_spent || updater_pass_is_stopped(pass);
+    works->aborted = pass->all_spent || updater_env_is_stopped(pass->env);
 }
 
 /* Each work that has begun gets on as far as it can. */
@@ -126,9 +126,9 @@ static bool schedule(struct works *works)
 /* Runs all works to their end, or until nothing may be sent any more. */
 static void run_works(struct works *works)
 {
-    while (!updater_pass_is_stopped(works->pass) && !schedule(works))
+    while (!updater_env_is_stopped(works->pass->env) && !schedule(works))
         updater_pass_wait(works->pass);
-    if (updater_pass_is_stopped(works->pass))
+    if (updater_env_is_stopped(works->pass->env))
         works->aborted = true;
     updater_pass_drain(works->pass);
 }
@@ -142,7 +142,7 @@ static void publish_conditions(const struct works *works, const struct vpa_objec
     vpa_auto_free bool *unknown = vpa_xcalloc(count, sizeof(*unknown));
     size_t next = 0;
 
-    if (pass->env->all_proven || updater_pass_is_stopped(pass))
+    if (pass->env->all_proven || updater_env_is_stopped(pass->env))
         return;
     for (size_t i = 0; i < count && next < works->count; i++) {
         if (works->items[next].vpa == vpas[i])
@@ -245,14 +245,14 @@ static void run_selected(struct pass *pass, struct selection *selection,
     size_t count;
     vpa_auto_free const struct vpa_pod **pods = updater_store_pods(env->store, &count);
 
-    pass->pod_changes = updater_store_pod_changes(env->store);
+    pass->pod_changes = env->store->pod_changes;
     lap(watch, "ListPods");
     count = keep_live(pods, count);
     updater_select_pods(pass, selection, pods, count);
-    if (updater_pass_is_late(pass) || updater_pass_is_stopped(pass))
+    if (updater_pass_is_late(pass) || updater_env_is_stopped(pass->env))
         return; /* half of a selection gives pods to the wrong VPA */
     sweep_memory(env, pods, count);
-    updater_recover(env, selection, vpas, vpa_count);
+    updater_recover(env, selection);
     pass->doing = "looking at what earlier changes did";
     updater_prove_observe(pass, vpas, vpa_count, selection, pods, count);
     lap(watch, "FilterPods");
@@ -291,17 +291,21 @@ static bool caches_are_filled(const struct pass_env *env)
 
 static bool is_live(void *ctx, const char *ns, const char *name)
 {
-    return updater_store_has_vpa(ctx, ns, name);
+    const struct store *store = ctx;
+
+    return vpa_cache_has(store->vpas, ns, name);
 }
 
-static void sweep_meters(struct pass_env *env)
+/* Series and notes of VPAs that have gone since. */
+static void sweep_vpas(struct pass_env *env)
 {
-    uint64_t gone = updater_store_vpas_gone(env->store);
+    struct store *store = env->store;
 
-    if (gone == env->vpas_gone)
+    if (store->vpas_gone == env->vpas_gone)
         return;
-    env->vpas_gone = gone;
-    updater_meters_sweep(is_live, env->store, updater_store_vpa_count(env->store));
+    env->vpas_gone = store->vpas_gone;
+    updater_meters_sweep(is_live, store, vpa_cache_count(store->vpas));
+    updater_notes_sweep(env);
 }
 
 /* Told when it begins and when it is over. */
@@ -329,7 +333,7 @@ static void run_pass(struct pass *pass, struct stopwatch *watch)
         updater_tell_of_pass(env, "caches-not-filled", "the caches are not in step yet");
         return;
     }
-    sweep_meters(env);
+    sweep_vpas(env);
     if (!caches_are_fresh(env)) {
         updater_tell_of_pass(env, "stale-cache",
                              "a cache is behind: the API server does not answer its watch");
@@ -340,7 +344,7 @@ static void run_pass(struct pass *pass, struct stopwatch *watch)
         VPA_INFO("ConfigMap " VPA_PANIC_CONFIG_MAP " exists. Skipping update loop");
         return;
     }
-    if (updater_pass_is_stopped(pass))
+    if (updater_env_is_stopped(pass->env))
         return;
     pass->doing = "reading the status lease";
 
@@ -361,7 +365,7 @@ static void run_pass(struct pass *pass, struct stopwatch *watch)
 
     lap(watch, "ListVPAs");
     vpa_owners_begin_pass(env->owners);
-    updater_told_begin_pass(env, vpas, count);
+    env->rest_room = UPDATER_TOLD_MAX;
     selection = updater_select_vpas(pass, vpas, count);
     if (selection->count > 0)
         run_selected(pass, selection, vpas, count, watch);

@@ -5,14 +5,18 @@
  * caches (remembered per immediate owner), the controller finds its VPA through an index.
  *
  * Modes Off and Initial leave running pods alone; their VPAs take part for the boosts they ask for.
+ * When one takes part for the first time, an earlier process may have left the end of a boost under
+ * way.
  */
 #include "select.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "note.h"
 #include "told.h"
 #include "unknown.h"
+#include "words.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
@@ -29,7 +33,7 @@ struct walk {
 /* Selectors and controllers of custom resources are asked for one by one. */
 static bool may_go_on(const struct pass *pass)
 {
-    return !updater_pass_is_stopped(pass) && !updater_pass_is_late(pass);
+    return !updater_env_is_stopped(pass->env) && !updater_pass_is_late(pass);
 }
 
 bool updater_select_takes_part(const struct vpa_object *vpa)
@@ -78,30 +82,23 @@ static void leave_alone(struct pass *pass, const struct vpa_object *vpa)
     updater_tell_of_vpa(pass->env, vpa, VPA_REST_MODE, updater_words_of_mode(&pass->scratch, vpa));
 }
 
-/* Once per VPA, and again when it comes back to that mode: told are those of the last pass. */
-static void tell_of_auto(struct pass *pass, const struct vpa_object *vpa, struct vpa_table *told)
+/* Once per VPA, and again when it comes back to that mode. */
+static void tell_of_auto(struct pass_env *env, const struct vpa_object *vpa)
 {
-    char *key;
+    bool is_auto = vpa_update_mode_of(vpa) == VPA_MODE_AUTO;
+    struct vpa_note *note = is_auto ? updater_note_of(env, vpa) : updater_note_find(env, vpa);
 
-    if (vpa_update_mode_of(vpa) != VPA_MODE_AUTO)
-        return;
-    key = vpa_xjoin(vpa->meta.ns, '/', vpa->meta.name);
-    if (!vpa_table_find(&pass->env->told_of_auto, key))
+    if (is_auto && !note->told_of_auto)
         VPA_INFO("VPA uses the deprecated update mode Auto, use Recreate or InPlaceOrRecreate",
                  VPA_KV("namespace", vpa->meta.ns), VPA_KV("vpa", vpa->meta.name));
-    vpa_table_put(told, key, key);
-}
-
-void updater_select_forget(struct pass_env *env)
-{
-    VPA_TABLE_RELEASE(&env->told_of_auto, free);
+    if (note)
+        note->told_of_auto = is_auto;
 }
 
 struct selection *updater_select_vpas(struct pass *pass, const struct vpa_object *const *vpas,
                                       size_t count)
 {
     struct selection *s = vpa_arena_zalloc(&pass->arena, sizeof(*s));
-    struct vpa_table told = {0};
 
     s->items = vpa_arena_zalloc(&pass->arena, (count + 1) * sizeof(*s->items));
     for (size_t i = 0; i < count && may_go_on(pass); i++) {
@@ -109,14 +106,12 @@ struct selection *updater_select_vpas(struct pass *pass, const struct vpa_object
 
         if (vpa_common_flags_ignore(&pass->env->config->common, vpa->meta.ns))
             continue;
-        tell_of_auto(pass, vpa, &told);
+        tell_of_auto(pass->env, vpa);
         if (updater_select_takes_part(vpa))
             add_selected(pass, vpa, s);
         else
             leave_alone(pass, vpa);
     }
-    updater_select_forget(pass->env);
-    pass->env->told_of_auto = told;
     return s;
 }
 
@@ -267,4 +262,35 @@ void updater_select_pods(struct pass *pass, struct selection *selection,
         s->held[s->filled] = of_pod[i].hold != HOLD_NONE;
         s->pods[s->filled++] = pods[i];
     }
+}
+
+/* ---- what an earlier process may have left under way ---- */
+
+/* VPAs of one name are told apart. */
+static uint64_t uid_of(const struct vpa_object *vpa)
+{
+    const char *uid = vpa_or_empty(vpa->meta.uid);
+
+    return vpa_hash_bytes(uid, strlen(uid));
+}
+
+static void recover(struct pass_env *env, const struct selected *s)
+{
+    struct vpa_note *note = updater_note_of(env, s->vpa);
+    uint64_t uid = uid_of(s->vpa);
+
+    if (note->recovered && note->recovered_uid == uid)
+        return;
+    note->recovered = true;
+    note->recovered_uid = uid;
+    for (size_t k = 0; updater_env_boosts(env, s->vpa) && k < s->pod_count; k++) {
+        if (vpa_unboost_presumed(s->pods[k]))
+            vpa_update_memory_set_unboost(env->memory, s->pods[k]->meta.uid, true);
+    }
+}
+
+void updater_recover(struct pass_env *env, const struct selection *selection)
+{
+    for (size_t i = 0; i < selection->count; i++)
+        recover(env, &selection->items[i]);
 }

@@ -36,7 +36,10 @@ void updater_select_release(struct selection *selection);
 /* Hands out the pods, which are in the order of namespace and name. */
 void updater_select_pods(struct pass *pass, struct selection *selection,
                          const struct vpa_pod *const *pods, size_t count);
-/* Frees what selections remember in the environment itself. */
-void updater_select_forget(struct pass_env *env);
+/* What an earlier process may have left under way (S5): boosts whose end it has sent and the
+ * kubelet not carried out. Such pods must not be evicted, and only that process knew what it had
+ * sent. Once for each VPA, in the first pass that it takes part in: before this process has sent
+ * anything for it itself, which may look the same. In doubt the pod stays. */
+void updater_recover(struct pass_env *env, const struct selection *selection);
 
 #endif

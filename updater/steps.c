@@ -12,13 +12,13 @@
 #include <stdint.h>
 
 #include "act.h"
+#include "answer.h"
 #include "few.h"
-#include "flight.h"
-#include "list.h"
 #include "prove.h"
-#include "rest.h"
 #include "told.h"
 #include "words.h"
+#include "vpa/base/log.h"
+#include "vpa/base/mem.h"
 
 static bool group_in_flight(const struct vpa_replica_group *group)
 {
@@ -43,18 +43,18 @@ static enum work_step step_unboost(struct work *w)
 {
     struct pass_env *env = w->pass->env;
 
-    for (; updater_work_boosts(w) && w->next < w->pod_count; w->next++) {
+    for (; updater_env_boosts(env, w->vpa) && w->next < w->pod_count; w->next++) {
         const struct vpa_pod *pod = w->pods[w->next];
         struct vpa_replica_group *group = vpa_disruption_group(w->budget, w->next);
 
         if (updater_work_is_held(w, w->next) ||
-            !vpa_pod_boost_expired(pod, w->vpa, updater_work_now(w)))
+            !vpa_pod_boost_expired(pod, w->vpa, updater_env_now(w->pass->env)))
             continue;
         updater_work_confirm(w, group);
         updater_work_look(w);
         if (!updater_work_is_there(w, w->next))
             continue;
-        if (!vpa_can_unboost(pod, w->vpa, group, &env->update, updater_work_now(w))) {
+        if (!vpa_can_unboost(pod, w->vpa, group, &env->update, updater_env_now(w->pass->env))) {
             if (group_in_flight(group))
                 return WORK_STEP_BLOCKED;
             continue;
@@ -75,6 +75,55 @@ static enum work_step step_unboost(struct work *w)
 
 /* ---- the list ---- */
 
+/* Whether the change is worth it, and in a direction that the VPA wants: NONE fills the candidate,
+ * else the rule that says no. */
+static enum vpa_rest look_at_worth(struct work *w, size_t i, struct vpa_update_candidate *out)
+{
+    struct pass *pass = w->pass;
+    const struct vpa_pod *pod = w->pods[i];
+    const struct vpa_decision_facts facts = updater_work_facts(w, pod);
+    struct vpa_decision decision;
+    struct vpa_error err;
+
+    vpa_arena_clear(&pass->scratch);
+    if (vpa_decision_make(&pass->scratch, &facts, &decision, &err) < 0) {
+        VPA_V(2, "Cannot process the recommendation for a pod", VPA_KV("namespace", pod->meta.ns),
+              VPA_KV("pod", pod->meta.name), VPA_KERR(&err));
+        return VPA_REST_LIMITS_UNKNOWN;
+    }
+    if (decision.admission != VPA_ADMIT_ACCEPTED) {
+        VPA_V(4, "Not updating pod", VPA_KV("namespace", pod->meta.ns),
+              VPA_KV("pod", pod->meta.name),
+              VPA_KV("reason", vpa_admission_name(decision.admission)));
+        return vpa_rest_of_decision(&decision);
+    }
+    VPA_V(2, "Pod accepted for update", VPA_KV("namespace", pod->meta.ns),
+          VPA_KV("pod", pod->meta.name), VPA_KV("updatePriority", decision.priority.diff));
+    *out = (struct vpa_update_candidate){.pod = pod, .priority = decision.priority, .index = i};
+    return vpa_rest_of_decision(&decision);
+}
+
+/* Most urgent first; why each other pod is left alone is noted (told.h). */
+static void make_list(struct work *w)
+{
+    w->list = vpa_xcalloc(w->pod_count, sizeof(*w->list));
+    w->evict = vpa_xcalloc(w->pod_count, sizeof(*w->evict));
+    for (size_t i = 0; i < w->pod_count; i++) {
+        const struct vpa_rest_facts state = updater_work_state(w, i);
+        enum vpa_rest rest = vpa_rest_of_state(&state);
+
+        if (rest == VPA_REST_INFEASIBLE)
+            updater_work_skip_infeasible(w, i);
+        if (rest == VPA_REST_NONE)
+            rest = look_at_worth(w, i, &w->list[w->list_count]);
+        if (rest == VPA_REST_NONE)
+            w->list_count++;
+        else
+            updater_rest_note(w, i, rest);
+    }
+    vpa_priority_sort(w->list, w->list_count);
+}
+
 static enum work_step step_filter(struct work *w)
 {
     struct pass *pass = w->pass;
@@ -91,7 +140,7 @@ static enum work_step step_filter(struct work *w)
         enter_phase(w, WORK_DONE);
         return WORK_STEP_FINISHED;
     }
-    updater_list_make(w);
+    make_list(w);
     if (vpa_update_mode_in_place(w->mode)) {
         updater_meter_sums_add(&pass->gauges.updatable, 0, w->pod_count, (double)w->list_count);
         w->updatable = w->list_count > 0;
@@ -174,15 +223,15 @@ static enum work_step resize_candidate(struct work *w, size_t k)
     updater_work_look(w);
     if (!updater_work_is_there(w, i))
         return WORK_STEP_FINISHED;
-    verdict =
-        vpa_update_look(pod, w->vpa, group, env->memory, &env->update, updater_work_steady(w));
+    verdict = vpa_update_look(pod, w->vpa, group, env->memory, &env->update,
+                              updater_env_steady(w->pass->env));
     if (verdict.decision == VPA_DECIDE_DEFERRED && w->mode == VPA_MODE_IN_PLACE_OR_RECREATE)
         return leave_alone(w, i, verdict.rest);
     if (verdict.decision == VPA_DECIDE_EVICT) {
         w->evict[k] = true;
         return WORK_STEP_FINISHED;
     }
-    rest = updater_prove_rest(w, i, VPA_PROOF_RESIZE);
+    rest = updater_prove_rest(w, i, VPA_PROOF_RESIZE, NULL);
     if (rest != VPA_REST_NONE)
         return leave_alone(w, i, rest);
     if (!updater_pass_has_room(w->pass))
@@ -211,57 +260,47 @@ static enum work_step step_in_place(struct work *w)
 /* ---- evictions ---- */
 
 /* The rule that says no by what is known now, not by what was known when the list was made; the pod
- * has to be there still. */
-static enum vpa_rest eviction_rest(struct work *w, size_t i)
+ * has to be there still. pumped: since the pod was looked at, so that its turn is over if there is
+ * one. */
+static enum vpa_rest eviction_rest(struct work *w, size_t i, bool pumped)
 {
     struct vpa_replica_group *group = vpa_disruption_group(w->budget, i);
+    const struct pass_env *env = w->pass->env;
+    enum vpa_rest rest;
 
     updater_work_confirm(w, group);
     updater_work_look(w);
-    return updater_work_is_there(w, i)
-               ? vpa_eviction_rest(w->pods[i], group, w->pass->env->memory, updater_work_steady(w))
-               : VPA_REST_EVICTED;
-}
-
-/* The same after the loop was pumped: the pod's turn is over either way. */
-static bool still_evictable(struct work *w, size_t i)
-{
-    enum vpa_rest rest = eviction_rest(w, i);
-
-    if (rest != VPA_REST_NONE && updater_work_is_there(w, i))
+    if (!updater_work_is_there(w, i))
+        return VPA_REST_EVICTED;
+    rest = vpa_eviction_rest(w->pods[i], group, env->memory, updater_env_steady(env));
+    if (pumped && rest != VPA_REST_NONE)
         updater_rest_note_turn(w, i, rest);
-    return rest == VPA_REST_NONE;
-}
-
-/* A resize may have been wanted for a container that the webhook leaves alone (U44). */
-static enum vpa_rest worth_of_eviction(struct work *w, size_t i)
-{
-    struct vpa_update_candidate ignored;
-
-    return vpa_update_mode_in_place(w->mode) ? updater_list_look(w, i, &ignored) : VPA_REST_NONE;
+    return rest;
 }
 
 static enum work_step evict_candidate(struct work *w, size_t k)
 {
     size_t i = w->list[k].index;
     struct vpa_rate *rate = &w->pass->env->eviction_rate;
-    enum vpa_rest rest = eviction_rest(w, i);
+    enum vpa_rest rest = eviction_rest(w, i, false);
+    struct vpa_update_candidate ignored;
     enum pass_token token;
-    bool pumped = false;
+    bool dry_run = false;
 
     if (!updater_work_is_there(w, i))
         return WORK_STEP_FINISHED;
+    /* A resize may have been wanted for a container that the webhook leaves alone (U44). */
+    if (rest == VPA_REST_NONE && vpa_update_mode_in_place(w->mode))
+        rest = look_at_worth(w, i, &ignored);
     if (rest == VPA_REST_NONE)
-        rest = worth_of_eviction(w, i);
-    if (rest == VPA_REST_NONE)
-        rest = updater_prove_rest(w, i, VPA_PROOF_EVICTION);
+        rest = updater_prove_rest(w, i, VPA_PROOF_EVICTION, &dry_run);
     if (rest != VPA_REST_NONE)
         return leave_alone(w, i, rest);
     if (!updater_pass_has_room(w->pass))
         return WORK_STEP_BLOCKED;
     /* What is to get no token is not tried. */
-    if (w->pass->spent != rate &&
-        (!updater_prove_dry_run(w, i, &pumped) || (pumped && !still_evictable(w, i))))
+    if (dry_run && w->pass->spent != rate &&
+        (!updater_prove_dry_run(w, i) || eviction_rest(w, i, true) != VPA_REST_NONE))
         return WORK_STEP_FINISHED;
     token = updater_pass_take_token(w->pass, rate);
     if (token == PASS_TOKEN_REFUSED) {
@@ -270,7 +309,7 @@ static enum work_step evict_candidate(struct work *w, size_t k)
         return WORK_STEP_ABORT;
     }
     w->served = true;
-    if (token == PASS_TOKEN_TAKEN || still_evictable(w, i))
+    if (token == PASS_TOKEN_TAKEN || eviction_rest(w, i, true) == VPA_REST_NONE)
         updater_act_evict(w, i);
     return WORK_STEP_FINISHED;
 }
@@ -314,13 +353,13 @@ enum work_step updater_work_step(struct work *w)
     enum work_step step = WORK_STEP_FINISHED;
 
     while (step == WORK_STEP_FINISHED && w->phase != WORK_DONE) {
-        if (updater_pass_is_stopped(w->pass))
+        if (updater_env_is_stopped(w->pass->env))
             return WORK_STEP_ABORT;
         switch (w->phase) {
         case WORK_BEGIN:
             updater_work_observe(w);
             updater_work_begin(w);
-            updater_rest_begin(w);
+            w->told = updater_told_of(w->pass->env, w->vpa);
             enter_phase(w, WORK_UNBOOST);
             break;
         case WORK_UNBOOST:

@@ -12,26 +12,11 @@
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/panic.h"
-#include "vpa/kube/cache.h"
 
 #define VPA_RESYNC VPA_HOUR
 #define LIMIT_RANGE_RESYNC (10 * VPA_MINUTE)
 /* Scheduled and not finished: all that can be updated. */
 #define POD_FIELD_SELECTOR "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
-/* A pass reads each part once. */
-#define HELD_MAX 8
-
-struct store {
-    struct vpa_cache *vpas;
-    struct vpa_cache *pods;
-    struct vpa_cache *limit_ranges;
-    struct vpa_cache *panic;
-    char *panic_ns;
-    uint64_t pod_changes, vpas_gone;
-    struct vpa_cache_list held[HELD_MAX];
-    size_t held_count;
-};
-
 /* ---- kinds ---- */
 
 static int read_pod(void *ctx, struct vpa_arena *scratch, const struct vpa_json *json,
@@ -236,32 +221,6 @@ const struct vpa_pod *updater_store_find_pod(const struct store *store, const ch
     return vpa_cache_find(store->pods, ns, name);
 }
 
-const struct vpa_object *updater_store_find_vpa(const struct store *store, const char *ns,
-                                                const char *name)
-{
-    return vpa_cache_find(store->vpas, ns, name);
-}
-
-bool updater_store_has_vpa(const struct store *store, const char *ns, const char *name)
-{
-    return vpa_cache_has(store->vpas, ns, name);
-}
-
-size_t updater_store_vpa_count(const struct store *store)
-{
-    return vpa_cache_count(store->vpas);
-}
-
-uint64_t updater_store_vpas_gone(const struct store *store)
-{
-    return store->vpas_gone;
-}
-
-uint64_t updater_store_pod_changes(const struct store *store)
-{
-    return store->pod_changes;
-}
-
 void updater_store_pin(struct store *store)
 {
     updater_store_unpin(store);
@@ -278,7 +237,7 @@ void updater_store_unpin(struct store *store)
 static const void **read_objects(struct store *store, const struct vpa_cache *cache,
                                  enum vpa_cache_part part, size_t *count)
 {
-    assert(store->held_count < HELD_MAX);
+    assert(store->held_count < STORE_HELD_MAX);
     struct vpa_cache_list *list = &store->held[store->held_count++];
 
     vpa_cache_list(cache, part, list);

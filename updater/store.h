@@ -19,9 +19,24 @@
 #include "vpa/api/limit_range.h"
 #include "vpa/api/pod.h"
 #include "vpa/api/vpa.h"
+#include "vpa/kube/cache.h"
 #include "vpa/kube/client.h"
 
-struct store;
+/* A pass reads each part once. */
+#define STORE_HELD_MAX 8
+
+/* Written by store.c alone; the updater reads it. */
+struct store {
+    struct vpa_cache *vpas; /* of what is there; vpa_cache_find() has none that is unknown */
+    struct vpa_cache *pods;
+    struct vpa_cache *limit_ranges;
+    struct vpa_cache *panic;
+    char *panic_ns;
+    uint64_t pod_changes; /* events of pods that were replaced or removed */
+    uint64_t vpas_gone;   /* how many have gone so far */
+    struct vpa_cache_list held[STORE_HELD_MAX];
+    size_t held_count;
+};
 
 /* ns: restricts VPAs, pods and LimitRanges; "" for all. panic_ns: where the panic ConfigMap is
  * looked for. */
@@ -44,15 +59,6 @@ bool updater_store_panic(const struct store *store);
 /* The pod as the last event had it, NULL when it is gone; borrowed until the loop is pumped. */
 const struct vpa_pod *updater_store_find_pod(const struct store *store, const char *ns,
                                              const char *name);
-/* The same of a VPA; NULL when it is gone or unknown. */
-const struct vpa_object *updater_store_find_vpa(const struct store *store, const char *ns,
-                                                const char *name);
-/* It is there, known or not; how many are, and how many have gone so far. */
-bool updater_store_has_vpa(const struct store *store, const char *ns, const char *name);
-size_t updater_store_vpa_count(const struct store *store);
-uint64_t updater_store_vpas_gone(const struct store *store);
-/* Counts events of pods that were replaced or removed. */
-uint64_t updater_store_pod_changes(const struct store *store);
 
 void updater_store_pin(struct store *store);
 void updater_store_unpin(struct store *store);

@@ -9,28 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "words.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
-#include "vpa/daemon/ledger.h"
 
 #define GENERATION_PASSES 10
 _Static_assert(VPA_REST_COUNT <= 32, "a rule is a bit of 32");
 
-struct told { /* of one VPA */
-    uint32_t recent, older;
-    uint32_t passes;   /* of the recent ones */
-    uint64_t identity; /* of the VPA as it was */
-    char key[];
-};
-
 static uint32_t bit_of(enum vpa_rest rest)
 {
     return UINT32_C(1) << rest;
-}
-
-void updater_told_forget(struct pass_env *env)
-{
-    VPA_TABLE_RELEASE(&env->told, free);
 }
 
 static uint64_t identity_of(const struct vpa_object *vpa)
@@ -45,8 +33,7 @@ struct told *updater_told_of(struct pass_env *env, const struct vpa_object *vpa)
     if (!env->ledger)
         return NULL;
 
-    vpa_auto_free char *key = vpa_xjoin(vpa->meta.ns, '/', vpa->meta.name);
-    struct told *told = VPA_TABLE_MAKE(&env->told, key, struct told, key);
+    struct told *told = &updater_note_of(env, vpa)->told;
     uint64_t identity = identity_of(vpa);
 
     if (told->identity != identity) {
@@ -70,32 +57,6 @@ bool updater_told_news(struct pass_env *env, struct told *told, enum vpa_rest re
     return !known;
 }
 
-void updater_told_begin_pass(struct pass_env *env, const struct vpa_object *const *vpas,
-                             size_t count)
-{
-    struct vpa_table live = {0};
-    const char *key;
-    void *value;
-
-    env->rest_room = UPDATER_TOLD_MAX;
-    if (env->told.count <= count)
-        return;
-
-    vpa_auto_arena arena = {0};
-
-    for (size_t i = 0; i < count; i++)
-        vpa_table_put(&live,
-                      vpa_arena_printf(&arena, "%s/%s", vpas[i]->meta.ns, vpas[i]->meta.name),
-                      (void *)(uintptr_t)vpas[i]);
-    for (size_t i = 0; vpa_table_next(&env->told, &i, &key, &value);) {
-        if (vpa_table_find(&live, key))
-            continue;
-        vpa_table_remove(&env->told, key);
-        free(value);
-    }
-    vpa_table_release(&live);
-}
-
 void updater_told_turn(struct told *told)
 {
     if (++told->passes < GENERATION_PASSES)
@@ -105,25 +66,108 @@ void updater_told_turn(struct told *told)
     told->passes = 0;
 }
 
-/* ---- of more than pods ---- */
+/* ---- of pods ---- */
 
-const char *updater_words_of_mode(struct vpa_arena *arena, const struct vpa_object *vpa)
+void updater_write_down(const struct pass_env *env, const struct vpa_object *vpa, const char *pod,
+                        const struct vpa_ledger_entry *entry)
 {
-    if (vpa_update_mode_of(vpa) == VPA_MODE_INITIAL)
-        return "mode Initial: only new pods get the recommendation";
-    return vpa_arena_printf(arena, "mode %.40s: running pods are left alone", vpa_object_mode(vpa));
+    struct vpa_ledger_entry e = *entry;
+
+    e.time = vpa_loop_now(env->loop);
+    e.ns = vpa->meta.ns;
+    e.vpa = vpa->meta.name;
+    e.pod = pod;
+    vpa_ledger_record(env->ledger, &e);
 }
+
+static char *inputs_of(struct work *w, const struct vpa_rest_facts *facts)
+{
+    struct vpa_json_writer writer;
+    vpa_auto_buf inputs = VPA_BUF(VPA_LEDGER_LINE_MAX);
+
+    vpa_json_writer_init(&writer, &inputs);
+    vpa_rest_facts_encode(&writer, &w->pass->scratch, facts);
+    return vpa_buf_failed(&inputs) ? NULL : vpa_buf_take(&inputs);
+}
+
+static void note(struct work *w, size_t pod, enum vpa_rest rest, enum vpa_rest turn)
+{
+    w->rests[rest]++;
+    if (!updater_told_news(w->pass->env, w->told, rest))
+        return;
+
+    struct rest_note *n = vpa_xcalloc(1, sizeof(*n));
+
+    vpa_arena_clear(&w->pass->scratch);
+
+    struct vpa_rest_facts facts = updater_work_state(w, pod);
+
+    facts.turn = turn;
+    n->rest = rest;
+    n->pod = pod;
+    n->why = vpa_xstrdup(updater_words_of_rest(&w->pass->scratch, w, pod, rest));
+    n->inputs = inputs_of(w, &facts);
+    n->next = w->notes;
+    w->notes = n;
+}
+
+void updater_rest_note(struct work *w, size_t pod, enum vpa_rest rest)
+{
+    note(w, pod, rest, VPA_REST_NONE);
+}
+
+void updater_rest_note_turn(struct work *w, size_t pod, enum vpa_rest rest)
+{
+    const struct vpa_rest_facts state = updater_work_state(w, pod);
+
+    note(w, pod, vpa_rest_refine(&state, rest), rest);
+}
+
+static void enter(const struct work *w, const struct rest_note *n)
+{
+    size_t others = w->rests[n->rest] - 1;
+    vpa_auto_free char *why = others
+                                  ? vpa_xprintf("%s; so it is for %zu more of its VPA's %zu pods",
+                                                n->why, others, w->pod_count)
+                                  : vpa_xstrdup(n->why);
+
+    updater_write_down(w->pass->env, w->vpa, w->pods[n->pod]->meta.name,
+                       &(struct vpa_ledger_entry){.decision = UPDATER_LEAVES_ALONE,
+                                                  .rule = vpa_rest_name(n->rest),
+                                                  .why = why,
+                                                  .inputs = n->inputs});
+}
+
+/* In the order of the rules, whatever pod came first. */
+static void enter_all(const struct work *w)
+{
+    for (int rest = 0; w->notes && rest < VPA_REST_COUNT; rest++) {
+        for (const struct rest_note *n = w->notes; n; n = n->next) {
+            if (n->rest == (enum vpa_rest)rest)
+                enter(w, n);
+        }
+    }
+}
+
+void updater_rest_publish(struct work *w)
+{
+    if (!w->told)
+        return;
+    enter_all(w);
+    updater_work_drop_notes(w);
+    updater_told_turn(w->told);
+}
+
+/* ---- of more than pods ---- */
 
 void updater_tell_of_vpa(struct pass_env *env, const struct vpa_object *vpa, enum vpa_rest rest,
                          const char *why)
 {
     if (updater_told_news(env, updater_told_of(env, vpa), rest))
-        vpa_ledger_record(env->ledger, &(struct vpa_ledger_entry){.time = vpa_loop_now(env->loop),
-                                                                  .ns = vpa->meta.ns,
-                                                                  .vpa = vpa->meta.name,
-                                                                  .decision = UPDATER_LEAVES_ALONE,
-                                                                  .rule = vpa_rest_name(rest),
-                                                                  .why = why});
+        updater_write_down(env, vpa, NULL,
+                           &(struct vpa_ledger_entry){.decision = UPDATER_LEAVES_ALONE,
+                                                      .rule = vpa_rest_name(rest),
+                                                      .why = why});
 }
 
 void updater_tell_of_pass(struct pass_env *env, const char *rule, const char *why)

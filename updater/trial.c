@@ -41,13 +41,12 @@ void updater_trial_free(struct trial *t)
 }
 
 struct trial *updater_trial_new(struct work *w, size_t pod, const struct vpa_proof_id *id,
-                                const char *key)
+                                const char *key, const struct vpa_recommendation *wanted)
 {
     const struct vpa_replica_group *g = vpa_disruption_group(w->budget, pod);
     const struct vpa_pod *p = w->pods[pod];
     size_t size = strlen(key) + 1;
     struct trial *t = vpa_xcalloc(1, sizeof(*t) + size);
-    struct vpa_recommendation wanted;
 
     memcpy(t->key, key, size);
     t->id = (struct vpa_proof_id){vpa_xstrdup(id->vpa), vpa_xstrdup(id->group), id->way, id->start};
@@ -59,12 +58,11 @@ struct trial *updater_trial_new(struct work *w, size_t pod, const struct vpa_pro
     t->uid = vpa_xstrdup(p->meta.uid);
     t->template = updater_template_of(p);
     t->newest = g->newest;
-    t->sent = updater_work_steady(w);
+    t->sent = updater_env_steady(w->pass->env);
     t->gone = VPA_TIME_UNSET;
     t->came = VPA_TIME_UNSET;
     t->seen = VPA_TIME_UNSET;
-    wanted = updater_pass_wanted(w->pass, w->vpa, p, id->way == VPA_PROOF_EVICTION);
-    vpa_expected_init(&t->expected, p, &wanted);
+    vpa_expected_init(&t->expected, p, wanted);
     return t;
 }
 

@@ -43,7 +43,7 @@ struct trial {
 };
 
 struct trial *updater_trial_new(struct work *w, size_t pod, const struct vpa_proof_id *id,
-                                const char *key);
+                                const char *key, const struct vpa_recommendation *wanted);
 void updater_trial_free(struct trial *t);
 /* What a controller has made the pod of, as far as it says. */
 uint64_t updater_template_of(const struct vpa_pod *pod);

@@ -9,13 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "condition.h"
-#include "few.h"
+#include "note.h"
 #include "prove.h"
-#include "recover.h"
 #include "run.h"
-#include "select.h"
-#include "told.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
@@ -94,11 +90,7 @@ void updater_free(struct updater *u)
     vpa_events_free(u->env.events);
     vpa_update_memory_free(u->env.memory);
     updater_prove_free(u->env.prove);
-    updater_select_forget(&u->env);
-    updater_recover_forget(&u->env);
-    updater_told_forget(&u->env);
-    updater_few_forget(&u->env);
-    updater_condition_forget(&u->env);
+    updater_notes_free(&u->env);
     free(u);
 }
 

@@ -1,7 +1,6 @@
 /* Why a pod is left alone, in words. */
 #include "words.h"
 
-#include "told.h"
 #include "vpa/base/str.h"
 #include "vpa/policy/resize_state.h"
 
@@ -35,6 +34,13 @@ static const char *const plain[VPA_REST_COUNT] = {
     [VPA_REST_REFUSED] = "the API server refused the change",
     [VPA_REST_NOT_NOW] = "the API server could not make the change: tried again in the next pass",
 };
+
+const char *updater_words_of_mode(struct vpa_arena *arena, const struct vpa_object *vpa)
+{
+    if (vpa_update_mode_of(vpa) == VPA_MODE_INITIAL)
+        return "mode Initial: only new pods get the recommendation";
+    return vpa_arena_printf(arena, "mode %.40s: running pods are left alone", vpa_object_mode(vpa));
+}
 
 /* The owner of a pod that has one, as words begin with it. */
 static const char *owner_text(struct vpa_arena *arena, const struct vpa_pod *pod)
@@ -86,7 +92,7 @@ static const char *of_age(struct vpa_arena *arena, const struct work *w, const s
         arena,
         "requests are within the bounds, and the pod is %s old: it is looked at again after "
         "%s",
-        duration_text(arena, vpa_time_sub(updater_work_now(w), pod->start_time)),
+        duration_text(arena, vpa_time_sub(updater_env_now(w->pass->env), pod->start_time)),
         duration_text(arena, w->pass->env->priority.lifetime_threshold));
 }
 

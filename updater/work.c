@@ -98,26 +98,6 @@ bool updater_work_is_held(const struct work *w, size_t pod)
     return w->held && w->held[pod];
 }
 
-bool updater_work_boosts_of(const struct pass_env *env, const struct vpa_object *vpa)
-{
-    return env->update.boost_gate && vpa_object_has_startup_boost(vpa);
-}
-
-bool updater_work_boosts(const struct work *w)
-{
-    return updater_work_boosts_of(w->pass->env, w->vpa);
-}
-
-vpa_time updater_work_now(const struct work *w)
-{
-    return updater_env_now(w->pass->env);
-}
-
-vpa_time updater_work_steady(const struct work *w)
-{
-    return updater_env_steady(w->pass->env);
-}
-
 static int64_t unknown_pods(void *ctx, const char *ns, const char *kind, const char *name)
 {
     const struct work *w = ctx;
@@ -144,7 +124,8 @@ void updater_work_begin(struct work *w)
 void updater_work_observe(struct work *w)
 {
     for (size_t i = 0; i < w->pod_count; i++)
-        vpa_update_memory_observe(w->pass->env->memory, w->pods[i], updater_work_steady(w));
+        vpa_update_memory_observe(w->pass->env->memory, w->pods[i],
+                                  updater_env_steady(w->pass->env));
 }
 
 /* ---- what has changed since ---- */
@@ -158,7 +139,7 @@ static bool is_same(const struct vpa_pod *then, const struct vpa_pod *now)
 void updater_work_look(struct work *w)
 {
     const struct pass_env *env = w->pass->env;
-    uint64_t changes = updater_store_pod_changes(env->store);
+    uint64_t changes = env->store->pod_changes;
     int64_t now = vpa_loop_monotonic(env->loop);
 
     if (changes == w->looked || (w->pod_count > LOOK_OFTEN && now - w->looked_at < LOOK_PAUSE))
@@ -190,8 +171,7 @@ void updater_work_take_back(struct work *w, size_t pod)
 bool updater_work_is_current(const struct work *w)
 {
     const struct vpa_meta *then = &w->vpa->meta;
-    const struct vpa_object *now =
-        updater_store_find_vpa(w->pass->env->store, then->ns, then->name);
+    const struct vpa_object *now = vpa_cache_find(w->pass->env->store->vpas, then->ns, then->name);
 
     return now == w->vpa || (now && vpa_str_eq(now->meta.uid, then->uid) &&
                              now->meta.generation == then->generation);
@@ -234,6 +214,18 @@ struct vpa_object_ref updater_pod_ref(const struct vpa_pod *pod)
     };
 }
 
+struct vpa_object_ref updater_vpa_ref(const struct vpa_object *vpa)
+{
+    return (struct vpa_object_ref){
+        .api_version = VPA_GROUP_VERSION,
+        .kind = "VerticalPodAutoscaler",
+        .ns = vpa->meta.ns,
+        .name = vpa->meta.name,
+        .uid = vpa->meta.uid,
+        .resource_version = vpa->meta.resource_version,
+    };
+}
+
 void updater_work_skip_infeasible(struct work *w, size_t pod)
 {
     struct vpa_object_ref ref = updater_pod_ref(w->pods[pod]);
@@ -247,34 +239,6 @@ bool updater_work_evicts(const struct work *w)
     return !vpa_update_mode_in_place(w->mode) || w->phase == WORK_EVICT;
 }
 
-struct vpa_rest_facts updater_work_state(const struct work *w, size_t i)
-{
-    const struct pass_env *env = w->pass->env;
-    int64_t live = vpa_disruption_live(w->budget, i);
-
-    return (struct vpa_rest_facts){
-        .of = {.pod = w->pods[i],
-               .vpa = w->vpa,
-               .now = updater_work_now(w),
-               .evicts = updater_work_evicts(w)},
-        .update = &env->update,
-        .memory = env->memory,
-        .steady = updater_work_steady(w),
-        .group = vpa_disruption_group(w->budget, i),
-        .held = updater_work_is_held(w, i),
-        .controlled = live >= 0,
-        .live = live,
-        .required = vpa_disruption_required(w->budget),
-    };
-}
-
-enum vpa_rest updater_work_filter(const struct work *w, size_t i)
-{
-    const struct vpa_rest_facts facts = updater_work_state(w, i);
-
-    return vpa_rest_of_state(&facts);
-}
-
 struct vpa_decision_facts updater_work_facts(const struct work *w, const struct vpa_pod *pod)
 {
     const struct pass_env *env = w->pass->env;
@@ -285,7 +249,25 @@ struct vpa_decision_facts updater_work_facts(const struct work *w, const struct 
         .limits = updater_pass_limits(w->pass, pod->meta.ns),
         .infeasible = vpa_update_memory_infeasible(env->memory, pod->meta.uid),
         .options = &env->priority,
-        .now = updater_work_now(w),
+        .now = updater_env_now(env),
         .evicts = updater_work_evicts(w),
+    };
+}
+
+struct vpa_rest_facts updater_work_state(const struct work *w, size_t i)
+{
+    const struct pass_env *env = w->pass->env;
+    int64_t live = vpa_disruption_live(w->budget, i);
+
+    return (struct vpa_rest_facts){
+        .of = updater_work_facts(w, w->pods[i]),
+        .update = &env->update,
+        .memory = env->memory,
+        .steady = updater_env_steady(env),
+        .group = vpa_disruption_group(w->budget, i),
+        .held = updater_work_is_held(w, i),
+        .controlled = live >= 0,
+        .live = live,
+        .required = vpa_disruption_required(w->budget),
     };
 }

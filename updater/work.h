@@ -5,7 +5,6 @@
 #define UPDATER_WORK_H
 
 #include "pass.h"
-#include "told.h"
 #include "vpa/policy/rest_facts.h"
 
 /* How an attempt to change a pod went. */
@@ -59,7 +58,7 @@ struct work {
     struct told *told;            /* what the ledger has of the VPA; NULL without a ledger */
     struct rest_note *notes;      /* what it is to be told */
 };
-struct rest_note { /* rest.h */
+struct rest_note { /* told.h */
     struct rest_note *next;
     enum vpa_rest rest;
     size_t pod;
@@ -70,8 +69,6 @@ void updater_work_init(struct work *w, struct pass *pass, const struct vpa_objec
                        const struct vpa_pod *const *pods, const bool *held, size_t count);
 /* Frees what the work holds; may be called twice. */
 void updater_work_clear(struct work *w);
-/* Whether boosts of the VPA are looked after: gate on, and it has some. */
-bool updater_work_boosts_of(const struct pass_env *env, const struct vpa_object *vpa);
 /* Groups, budgets, the counters that always exist. */
 void updater_work_begin(struct work *w);
 /* Looks at the resizes of the pods, once per pass: their timers start and end here. */
@@ -90,24 +87,19 @@ bool updater_work_is_there(const struct work *w, size_t pod);
 /* Before anything is done to a pod of the group: a number of replicas that was read from a scale is
  * read anew, pumping the loop. */
 void updater_work_confirm(struct work *w, struct vpa_replica_group *group);
-bool updater_work_boosts(const struct work *w);
-vpa_time updater_work_now(const struct work *w);
-vpa_time updater_work_steady(const struct work *w); /* by which timers run (env.h) */
 void updater_work_drop_notes(struct work *w);
 /* Pods are not to be resized: by the mode, or because that failed. */
 bool updater_work_evicts(const struct work *w);
 /* What a decision about the pod rests on now. */
 struct vpa_decision_facts updater_work_facts(const struct work *w, const struct vpa_pod *pod);
-/* The state of pod i and its group; of `of` pod, VPA and now. */
+/* The same with the state of pod i and its group. */
 struct vpa_rest_facts updater_work_state(const struct work *w, size_t i);
 
-/* Whether the state of pod i and its group lets it into the list of pods to change: NONE, or the
- * rule that says no. INFEASIBLE is to be announced. */
-enum vpa_rest updater_work_filter(const struct work *w, size_t i);
 /* Counts and announces an infeasible resize that is passed over. */
 void updater_work_skip_infeasible(struct work *w, size_t pod);
 
-/* The pod as events name it; borrows from the pod. */
+/* The pod and the VPA as events name them; they borrow from both. */
 struct vpa_object_ref updater_pod_ref(const struct vpa_pod *pod);
+struct vpa_object_ref updater_vpa_ref(const struct vpa_object *vpa);
 
 #endif

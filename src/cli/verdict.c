@@ -33,8 +33,8 @@ static bool has_nothing_to_change(struct vpa_arena *arena, const struct work *w,
     if (vpa_capping_plan(arena, w->vpa, pod, limits, &plans, &err) == 0) {
         if (w->pass->env->priority.startup_boost)
             vpa_decision_leave_off(pod, w->vpa, plans);
-        int built = vpa_resize_patch_build(pod, w->vpa, limits, plans, updater_work_now(w), arena,
-                                           &patch, &err);
+        int built = vpa_resize_patch_build(pod, w->vpa, limits, plans,
+                                           updater_env_now(w->pass->env), arena, &patch, &err);
 
         nothing = built < 0 ? err.code == VPA_NOT_FOUND
                             : !patch.changes && !patch.takes_back &&
@@ -66,12 +66,13 @@ static enum vpa_rest rest_of_worth(struct vpa_arena *arena, const struct work *w
 void cli_verdict_of(struct vpa_arena *arena, const struct work *w, size_t pod,
                     struct cli_verdict *out)
 {
+    const struct vpa_rest_facts state = updater_work_state(w, pod);
     enum vpa_rest rest = updater_work_is_held(w, pod)
                              ? VPA_REST_UNKNOWN_OBJECT
                              : vpa_rest_of_vpa(w->vpa, &w->pass->env->update);
 
     if (rest == VPA_REST_NONE)
-        rest = updater_work_filter(w, pod);
+        rest = vpa_rest_of_state(&state);
     if (rest == VPA_REST_NONE)
         rest = rest_of_worth(arena, w, pod, out);
     out->rule = vpa_rest_name(rest);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../../updater/act.h"
-#include "../../updater/flight.h"
+#include "../../updater/answer.h"
 #include "updater_useless.h"
 #include "updater_world.h"
 #include "updater_world_parts.h"
@@ -471,7 +471,8 @@ static void compare_decision(struct bench *b, size_t i, const struct vpa_json *w
     bool explicit =
         vpa_json_string(vpa_json_at(GOLDEN_IN(c, "vpa"), "spec.updatePolicy.updateMode"));
     if (explicit || vpa_json_find(want, "keptByFilter")) {
-        enum vpa_rest rest = updater_work_filter(&b->work, i);
+        const struct vpa_rest_facts state = updater_work_state(&b->work, i);
+        enum vpa_rest rest = vpa_rest_of_state(&state);
 
         world_begin_step(b->world);
         if (rest == VPA_REST_INFEASIBLE)

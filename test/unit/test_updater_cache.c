@@ -4,6 +4,7 @@
  */
 #include "updater_fixture.h"
 
+#include "../../updater/note.h"
 #include "../../updater/pass.h"
 
 /* ---- pods of others ---- */
@@ -205,7 +206,12 @@ END_TEST
 
 static size_t told(void)
 {
-    return updater_env(server.updater)->told_of_auto.count;
+    size_t count = 0;
+    void *note;
+
+    for (size_t i = 0; vpa_table_next(&updater_env(server.updater)->notes, &i, NULL, &note);)
+        count += ((const struct vpa_note *)note)->told_of_auto;
+    return count;
 }
 
 START_TEST(the_log_tells_of_mode_auto_once)

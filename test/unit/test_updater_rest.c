@@ -461,21 +461,25 @@ END_TEST
 /* A VPA that is gone takes along what it was told, and nothing of the others. */
 START_TEST(what_is_known_goes_with_its_vpa)
 {
-    static const struct vpa_object vpas[] = {{.meta = {.ns = "n", .name = "a"}},
-                                             {.meta = {.ns = "n", .name = "b"}},
-                                             {.meta = {.ns = "n", .name = "c"}}};
-    const struct vpa_object *all[] = {&vpas[0], &vpas[1], &vpas[2]};
     struct pass_env *env;
 
+    server.vpas = 3;
+    server.pods_per_vpa = 1;
     begin_with_ledger(0);
     env = updater_env(server.updater);
-    updater_told_begin_pass(env, all, 3);
-    for (size_t i = 0; i < 3; i++)
-        ck_assert(updater_told_news(env, updater_told_of(env, all[i]), VPA_REST_YOUNG));
-    updater_told_begin_pass(env, all + 1, 2);
-    ck_assert_uint_eq(env->told.count, 2);
-    for (size_t i = 0; i < 3; i++)
-        ck_assert(updater_told_news(env, updater_told_of(env, all[i]), VPA_REST_YOUNG) == (i == 0));
+    pass_for(1);
+    ck_assert_uint_eq(env->notes.count, 3);
+    hide_vpa("v00");
+    vpa_loop_pump(server.loop, VPA_SECOND);
+    pass_for(1);
+    ck_assert_uint_eq(env->notes.count, 2);
+    for (size_t i = 0; i < 3; i++) {
+        vpa_auto_free char *name = vpa_xprintf("v%02zu", i);
+        const struct vpa_object vpa = {.meta = {.ns = "n", .name = name}};
+        const struct vpa_note *note = updater_note_find(env, &vpa);
+
+        ck_assert_int_eq(note && note->told.recent, i > 0);
+    }
 }
 END_TEST
 
@@ -483,13 +487,12 @@ END_TEST
 START_TEST(silence_of_twenty_passes_forgets)
 {
     static const struct vpa_object vpa = {.meta = {.ns = "n", .name = "a"}};
-    const struct vpa_object *all[] = {&vpa};
     struct pass_env *env;
     struct told *told;
 
     begin_with_ledger(0);
     env = updater_env(server.updater);
-    updater_told_begin_pass(env, all, 1);
+    env->rest_room = UPDATER_TOLD_MAX;
     told = updater_told_of(env, &vpa);
     ck_assert(updater_told_news(env, told, VPA_REST_YOUNG));
     for (int i = 0; i < 19; i++)
@@ -552,7 +555,7 @@ START_TEST(a_large_cluster_is_told_bit_by_bit)
             ck_assert_uint_eq(now, before);
     }
     ck_assert_uint_eq(updater_env(server.updater)->rest_room, UPDATER_TOLD_MAX);
-    ck_assert_uint_eq(updater_env(server.updater)->told.count, CALLS_MAX);
+    ck_assert_uint_eq(updater_env(server.updater)->notes.count, CALLS_MAX);
 }
 END_TEST
 

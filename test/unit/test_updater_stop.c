@@ -4,7 +4,7 @@
  */
 #include "updater_fixture.h"
 
-#include "../../updater/flight.h"
+#include "../../updater/answer.h"
 #include "captured_log.h"
 
 /* ---- what stops a pass ---- */
@@ -110,12 +110,18 @@ END_TEST
 
 /* ---- requests under way ---- */
 
-static int finished[3];
-static struct flight flights[3];
+static struct work works[3];
 
-static void on_finish(struct flight *f)
+/* Its work has nothing else under way. */
+static struct action *send(struct pass *pass, size_t i)
 {
-    finished[f - flights]++;
+    struct action *a = vpa_xcalloc(1, sizeof(*a));
+
+    works[i].pass = pass;
+    a->work = &works[i];
+    a->kind = ACTION_ANNOTATE;
+    updater_action_sent(a);
+    return a;
 }
 
 /* Whichever is answered first: each is dealt with once, and no other one with it. */
@@ -123,34 +129,34 @@ START_TEST(answers_come_in_any_order)
 {
     static const size_t orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
                                        {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    struct action *actions[3];
     struct pass pass;
 
     start(0);
     updater_pass_init(&pass, updater_env(server.updater));
-    for (size_t i = 0; i < 3; i++) {
-        flights[i] = (struct flight){.finish = on_finish};
-        updater_flight_begin(&pass, &flights[i]);
-    }
+    for (size_t i = 0; i < 3; i++)
+        actions[i] = send(&pass, i);
     ck_assert_uint_eq(pass.in_flight, 3);
     for (size_t i = 0; i < 3; i++) {
-        updater_flight_answered(&pass, &flights[orders[_i][i]]);
+        updater_action_answered(actions[orders[_i][i]], ACT_STALE);
         updater_pass_settle(&pass);
         for (size_t k = 0; k < 3; k++)
-            ck_assert_int_eq(finished[orders[_i][k]], k <= i);
+            ck_assert_uint_eq(works[orders[_i][k]].in_flight, k > i);
         ck_assert_uint_eq(pass.in_flight, 2 - i);
         ck_assert_int_eq(pass.under_way == NULL, i == 2);
     }
     /* several at once, in the order of their answers */
     for (size_t i = 0; i < 3; i++)
-        updater_flight_begin(&pass, &flights[i]);
+        actions[i] = send(&pass, i);
     for (size_t i = 0; i < 3; i++)
-        updater_flight_answered(&pass, &flights[orders[_i][i]]);
-    for (struct flight *f = pass.finished; f; f = f->next)
-        ck_assert_ptr_eq(f, &flights[orders[_i][3 - pass.in_flight--]]);
+        updater_action_answered(actions[orders[_i][i]], ACT_STALE);
+    for (const struct action *a = pass.finished; a; a = a->next)
+        ck_assert_ptr_eq(a, actions[orders[_i][3 - pass.in_flight--]]);
+    ck_assert_uint_eq(pass.in_flight, 0);
     pass.in_flight = 3;
     updater_pass_settle(&pass);
     for (size_t k = 0; k < 3; k++)
-        ck_assert_int_eq(finished[k], 2);
+        ck_assert_uint_eq(works[k].in_flight, 0);
     ck_assert_uint_eq(pass.in_flight, 0);
     updater_pass_release(&pass);
 }
