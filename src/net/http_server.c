@@ -514,7 +514,8 @@ static int start_serving(struct vpa_http_server *s, const char *cert, const char
                                                                  .head = o->head_timeout,
                                                                  .idle = o->idle_timeout,
                                                                  .transfer = o->transfer_timeout,
-                                                                 .rate = VPA_SERVER_RATE_MIN},
+                                                                 .rate = VPA_SERVER_RATE_MIN,
+                                                                 .answers_max = o->answers_max},
                                      shut_down, NULL);
     if (o->workers > 0 && !(s->workers = workers_new(o->workers)))
         return vpa_fail(err, VPA_RETRY, "cannot start the worker threads");
@@ -551,6 +552,8 @@ static void set_options(struct vpa_http_server_options *o,
         o->body_max = VPA_SERVER_BODY_MAX;
     if (!o->bodies_max)
         o->bodies_max = VPA_SERVER_BODIES_MAX;
+    if (!o->answers_max)
+        o->answers_max = VPA_SERVER_ANSWERS_MAX;
     if (!o->connections_max)
         o->connections_max = VPA_SERVER_CONNECTIONS_MAX;
     if (o->handshake_timeout <= 0)
