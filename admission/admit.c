@@ -532,6 +532,14 @@ static int read_review(struct admission *a, const char *body, size_t len, struct
     return vpa_review_decode(root, &a->request, err);
 }
 
+/* Of a review that is only more than we read: an answer without its uid would be none. */
+static const char *peek_uid(struct vpa_arena *arena, const char *body, size_t len)
+{
+    const char *uid = vpa_json_peek(arena, body, len, "request.uid");
+
+    return uid && strlen(uid) <= VPA_REVIEW_UID_MAX ? uid : "";
+}
+
 /* Beside another installation: says what the answer would be, and gives none. The counts stay those
  * of what would have been. */
 static void only_look(struct admission *a)
@@ -573,9 +581,8 @@ void admit(const struct snapshot *snapshot, const struct admit_options *options,
     vpa_buf_init(&a.patch, PATCH_MAX);
     vpa_buf_reserve(out, USUAL_LEN);
     if (read_review(&a, body, len, &err) < 0) {
-        /* A review that is only more than we read: an answer without its uid would be none. */
         if (err.code == VPA_LIMIT)
-            a.response.uid = vpa_json_peek(arena, body, len, "request.uid");
+            a.response.uid = peek_uid(arena, body, len);
         complain(&a, "Cannot read the admission review", err.text);
     } else {
         const char *group = a.request.group;

@@ -157,6 +157,9 @@ int vpa_review_decode(const struct vpa_json *root, struct vpa_review_request *ou
         return -1;
     if (vpa_json_is_null(request))
         return vpa_fail(err, VPA_NOT_FOUND, "the review has no request");
+    if (strlen(review.request.uid) > VPA_REVIEW_UID_MAX) /* it would be echoed */
+        return vpa_fail(err, VPA_INVALID, "request.uid is longer than %d bytes",
+                        VPA_REVIEW_UID_MAX);
     review.request.object = present(vpa_json_find(request, "object"));
     review.request.old_object = present(vpa_json_find(request, "oldObject"));
     *out = review.request;

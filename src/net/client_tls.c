@@ -1,5 +1,6 @@
 /*
- * PEM texts are handed to curl as memory. Files behind them are read again at most every five
+ * PEM texts are handed to curl as memory, which refuses a CA text of which any part cannot be read:
+ * then it gets the others. Files behind them are read again at most every five
  * minutes, on the next request; a file in the middle of a rotation (missing, empty, half written, a
  * key that does not belong to its certificate) changes nothing.
  */
@@ -11,6 +12,7 @@
 #include "vpa/base/file.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
+#include "vpa/base/str.h"
 #include "vpa/net/tls.h"
 
 static void wipe(char *text, size_t len)
@@ -66,7 +68,7 @@ static void reload_ca(struct client_tls *tls)
 
     if (!pem_file_reread(&tls->ca, &pem, &len))
         return;
-    if (vpa_tls_check_ca(pem, NULL) < 0) {
+    if (vpa_tls_check_ca(pem, NULL) < 0 || !vpa_tls_is_whole(pem)) {
         free(pem);
         return;
     }
@@ -96,6 +98,17 @@ static void reload_certificate(struct client_tls *tls)
     VPA_INFO("Client certificate changed, new connections use it", VPA_KV("file", tls->cert.path));
 }
 
+/* There is no older one to stay with, so what cannot be read is passed over. */
+static void keep_readable(struct pem_file *ca)
+{
+    if (vpa_tls_is_whole(ca->pem))
+        return;
+    char *readable = vpa_tls_readable(ca->pem);
+    VPA_INFO("A part of the CA file cannot be read, the others are used",
+             VPA_KV("file", vpa_or_empty(ca->path)));
+    pem_file_replace(ca, readable, strlen(readable));
+}
+
 void client_tls_refresh(struct client_tls *tls, int64_t now)
 {
     if (now - tls->checked < CLIENT_TLS_RELOAD)
@@ -114,6 +127,8 @@ int client_tls_load(struct client_tls *tls, const struct client_tls_sources *sou
         return -1;
     if (tls->ca.pem && vpa_tls_check_ca(tls->ca.pem, err) < 0)
         return vpa_wrap(err, "CA %s", tls->ca.path ? tls->ca.path : "data");
+    if (tls->ca.pem)
+        keep_readable(&tls->ca);
     if (tls->cert.pem && tls->key.pem &&
         vpa_tls_check_pair(tls->cert.pem, tls->key.pem, NULL, err) < 0)
         return vpa_wrap(err, "client certificate %s", tls->cert.path ? tls->cert.path : "data");

@@ -13,6 +13,10 @@
  *
  * API servers may all come from one address (a proxy, a node's), together with a stranger. So a
  * full house never refuses an address as such: what is young stays longest, whoever sent it.
+ *
+ * The same of the memory that unread answers hold, but that a young one goes as well where its
+ * address holds more than another one asks for: whoever fills that memory does so in a moment, and
+ * who asks seldom would find it full each time.
  */
 #include "connections.h"
 
@@ -27,7 +31,7 @@
 /* A handshake and a head take some milliseconds; a busy machine may take longer. */
 #define GRACE VPA_SECOND
 #define GREEDY_SHARE 4
-/* What is dropped but not closed yet counts against so many times the maximum. */
+/* What is dropped but not closed yet counts against so many times each maximum. */
 #define ALL_FACTOR 2
 
 enum rank { STALE, GREEDY, SPARE, SLOW, FRESH, STAYS };
@@ -35,6 +39,7 @@ enum rank { STALE, GREEDY, SPARE, SLOW, FRESH, STAYS };
 struct peer { /* an address */
     struct in6_addr address;
     unsigned count, half_open;
+    size_t held; /* by answers that are not dropped */
 };
 
 struct connection {
@@ -43,6 +48,7 @@ struct connection {
     bool started, dropped;
     int64_t since; /* of the phase */
     size_t bytes;  /* in this phase */
+    size_t held;   /* by its answer */
     struct peer *peer;
     size_t position; /* in all */
 };
@@ -54,7 +60,8 @@ struct connections {
     pthread_mutex_t lock;
     struct connection **all; /* ALL_FACTOR * max places */
     size_t count, dropped;
-    struct peer **peers; /* those with connections */
+    size_t held, given_up; /* by all answers, by those of connections that are dropped */
+    struct peer **peers;   /* those with connections */
     size_t peer_count;
     struct connection **by_fd;
     size_t fd_capacity;
@@ -126,8 +133,20 @@ static bool half_open(enum connection_phase phase)
     return phase == CONNECTION_HANDSHAKE || phase == CONNECTION_HEAD;
 }
 
-static void enter(struct connection *it, enum connection_phase phase, size_t bytes, int64_t now)
+static void set_held(struct connections *c, struct connection *it, size_t bytes)
 {
+    size_t *of = it->dropped ? &c->given_up : &it->peer->held;
+
+    c->held = c->held - it->held + bytes;
+    *of = *of - it->held + bytes;
+    it->held = bytes;
+}
+
+static void enter(struct connections *c, struct connection *it, enum connection_phase phase,
+                  size_t bytes, int64_t now)
+{
+    if (phase != CONNECTION_ANSWER)
+        set_held(c, it, 0);
     it->peer->half_open -= half_open(it->phase);
     it->peer->half_open += half_open(phase);
     it->phase = phase;
@@ -144,6 +163,7 @@ static void take_out(struct connections *c, struct connection *it)
 {
     struct connection *last = c->all[--c->count];
 
+    set_held(c, it, 0);
     last->position = it->position;
     c->all[it->position] = last;
     c->by_fd[it->fd] = NULL;
@@ -176,7 +196,11 @@ static void put_in(struct connections *c, int fd, struct peer *peer, enum connec
 
 static void drop(struct connections *c, struct connection *it)
 {
+    size_t held = it->held;
+
+    set_held(c, it, 0);
     it->dropped = true;
+    set_held(c, it, held);
     c->dropped++;
     c->drop(c->ctx, it->fd);
 }
@@ -268,6 +292,69 @@ static bool drop_one(struct connections *c, int64_t now)
     return worst != NULL;
 }
 
+/* Answers that wait for their readers */
+
+static bool has_room(const struct connections *c, size_t bytes)
+{
+    size_t live = c->held - c->given_up;
+
+    return live == 0 || live + bytes <= c->limits.answers_max;
+}
+
+/* Of two answers the one that makes way for another. */
+static bool waits_worse(const struct connections *c, const struct connection *a,
+                        const struct connection *b, int64_t now)
+{
+    bool slow = lag(c, a, now) > GRACE || lag(c, b, now) > GRACE;
+
+    if (!slow && a->peer->held != b->peer->held)
+        return a->peer->held > b->peer->held;
+    return lag(c, a, now) > lag(c, b, now);
+}
+
+/* False when no other answer may go for this one. */
+static bool drop_answer(struct connections *c, const struct connection *asking, size_t bytes,
+                        int64_t now)
+{
+    struct connection *worst = NULL;
+
+    for (size_t i = 0; i < c->count; i++) {
+        struct connection *it = c->all[i];
+
+        if (it->held == 0 || it->dropped || it->phase != CONNECTION_ANSWER)
+            continue;
+        if (lag(c, it, now) <= GRACE && it->peer->held <= asking->peer->held + bytes)
+            continue;
+        if (!worst || waits_worse(c, it, worst, now))
+            worst = it;
+    }
+    if (worst)
+        drop(c, worst);
+    return worst != NULL;
+}
+
+static bool make_room(struct connections *c, const struct connection *asking, size_t bytes,
+                      int64_t now)
+{
+    if (c->held > 0 && c->held + bytes > ALL_FACTOR * c->limits.answers_max)
+        return false;
+    while (!has_room(c, bytes))
+        if (!drop_answer(c, asking, bytes, now))
+            return false;
+    return true;
+}
+
+bool connections_take_room(struct connections *c, int fd, size_t bytes, int64_t now)
+{
+    pthread_mutex_lock(&c->lock);
+    struct connection *it = find(c, fd);
+    bool room = it && make_room(c, it, bytes, now);
+    if (room)
+        set_held(c, it, bytes);
+    pthread_mutex_unlock(&c->lock);
+    return room;
+}
+
 void connections_hurry(struct connections *c, int64_t now)
 {
     pthread_mutex_lock(&c->lock);
@@ -323,7 +410,7 @@ void connections_turn(struct connections *c, int fd, enum connection_phase phase
     pthread_mutex_lock(&c->lock);
     struct connection *it = find(c, fd);
     if (it)
-        enter(it, phase, bytes, now);
+        enter(c, it, phase, bytes, now);
     pthread_mutex_unlock(&c->lock);
 }
 

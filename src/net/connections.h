@@ -6,12 +6,16 @@
  *     if (!connections_add(c, fd, address, CONNECTION_HANDSHAKE, now)) close(fd);
  *     connections_start(c, fd, now);                        // libmicrohttpd serves it
  *     connections_turn(c, fd, CONNECTION_BODY, 0, now);     // its head was read
+ *     if (!connections_take_room(c, fd, bytes, now)) refuse();  // its answer is made
  *     connections_sweep(c, now);                            // every second: who is overdue goes
  *     connections_remove(c, fd);                            // right before the descriptor closes
  *
  * A connection is dropped by drop(), which shuts the socket down; libmicrohttpd then finds its end
  * and closes it in its own time. Until then it is still counted, against twice the maximum, so that
  * libmicrohttpd never holds more than that.
+ *
+ * What an answer holds until it is read is counted, too. One that needs room has it at the cost of
+ * others: see connections_take_room().
  *
  * Any thread may call; `now` is monotonic. Descriptors are the names: the kernel gives one again
  * only after it was closed.
@@ -39,6 +43,7 @@ struct connection_limits {
     vpa_duration handshake, head, idle;
     vpa_duration transfer; /* of bodies and answers, longer by what their bytes need at the rate */
     int64_t rate;          /* bytes per second that a peer must keep up with on average */
+    size_t answers_max;    /* bytes that answers hold */
 };
 
 struct connections;
@@ -55,6 +60,13 @@ void connections_start(struct connections *connections, int fd, int64_t now);
 /* A phase begins; bytes: of the answer, when that is known. */
 void connections_turn(struct connections *connections, int fd, enum connection_phase phase,
                       size_t bytes, int64_t now);
+/* Its answer, which was made (CONNECTION_WORK), will hold so many bytes until it is read: until a
+ * phase begins that is not CONNECTION_ANSWER, or the connection ends. All answers together hold
+ * answers_max, and those of connections that are dropped as much again until they are closed. Where
+ * that is not enough others are dropped: those that have waited longest for their readers, if for
+ * more than a second, then those of the address that holds most, if that is more than this one
+ * would. False: there is no room. One longer than answers_max has it when no other is held. */
+bool connections_take_room(struct connections *connections, int fd, size_t bytes, int64_t now);
 /* More of a body came. */
 void connections_count(struct connections *connections, int fd, size_t bytes);
 /* The phase in which it ended. */

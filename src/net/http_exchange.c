@@ -6,6 +6,9 @@
  * the first 64 KiB of each. A refused body is still read, up to a few times the limit, since a peer
  * that is writing does not look for an answer.
  *
+ * An answer lives until its reader has taken it, so what all answers hold is bounded as well, from
+ * the moment that they are made: a worker may make some before libmicrohttpd asks for the first.
+ *
  * Whoever sends much makes much work. A request with a body above 64 KiB is handed over to the
  * workers, its connection suspended, so that the thread goes on with its other connections;
  * libmicrohttpd asks again when it is resumed. Smaller ones are answered on the spot: handing over
@@ -30,8 +33,8 @@
 #include "vpa/net/monotonic.h"
 
 #define DRAIN_FACTOR 4
-/* Bodies up to here are always taken: with all connections 32 MiB. */
-#define SMALL_BODY ((size_t)64 << 10)
+/* Bodies and answers up to here always have room: with all connections 32 MiB. */
+#define SMALL ((size_t)64 << 10)
 
 struct exchange {
     struct work work; /* first: the workers give it back */
@@ -165,6 +168,19 @@ static void release_body(struct exchange *x)
     x->charged = 0;
 }
 
+/* The answer is another one where there is no room for it. */
+static void hold_answer(struct exchange *x)
+{
+    struct vpa_server_response *response = &x->response;
+
+    if (response->body_len <= SMALL ||
+        connections_take_room(x->place->connections, x->fd, response->body_len - SMALL,
+                              vpa_monotonic_read()))
+        return;
+    free(response->body);
+    vpa_server_reply_text(response, 503, "too many answers wait to be read\n");
+}
+
 static void handle(struct exchange *x)
 {
     const struct exchange_place *place = x->place;
@@ -181,6 +197,7 @@ static void handle(struct exchange *x)
 
     place->handler(place->ctx, &request, &x->response);
     release_body(x); /* the peer may take its time with the answer */
+    hold_answer(x);
 }
 
 /* On a worker. Behind the resumption the exchange is libmicrohttpd's, and may have ended; its place
@@ -215,7 +232,7 @@ static enum MHD_Result answer(struct exchange *x)
     turn(x, CONNECTION_WORK, 0);
     if (place->tls && !server_tls_client_allowed(place->tls, x->connection))
         vpa_server_reply_text(&x->response, 401, "client certificate required\n");
-    else if (place->workers && x->body.len > SMALL_BODY)
+    else if (place->workers && x->body.len > SMALL)
         return hand_over(x);
     else
         handle(x);
@@ -225,7 +242,7 @@ static enum MHD_Result answer(struct exchange *x)
 /* Whether all bodies together may grow by what this one has grown. */
 static bool charge(struct exchange *x)
 {
-    size_t large = x->received > SMALL_BODY ? x->received - SMALL_BODY : 0;
+    size_t large = x->received > SMALL ? x->received - SMALL : 0;
     size_t more = large - x->charged;
 
     x->charged = large;
@@ -266,7 +283,7 @@ static enum MHD_Result begin_body(struct exchange *x)
         return answer(x);
     }
     if (announced > 0 && announced <= limit) /* room that is charged comes with the bytes */
-        vpa_buf_reserve(&x->body, announced < SMALL_BODY ? (size_t)announced : SMALL_BODY);
+        vpa_buf_reserve(&x->body, announced < SMALL ? (size_t)announced : SMALL);
     return MHD_YES;
 }
 

@@ -41,6 +41,9 @@
 
 #define BACKLOG SOMAXCONN
 #define ACCEPT_BURST 32
+/* What the kernel may keep of a connection in each direction, which it doubles. Left alone that
+ * grows to megabytes, and they count as the container's. */
+#define SOCKET_BUFFER (64 << 10)
 #define RETIRE_CHECK VPA_SECOND
 #define RETIRED_MAX_S 300
 #define STOP_WAIT (2 * VPA_SECOND)
@@ -431,12 +434,15 @@ int vpa_address_parse(const char *address, char host[256], int *port, struct vpa
 
 static int listen_on(const struct addrinfo *info)
 {
-    int on = 1, off = 0;
+    int on = 1, off = 0, buffer = SOCKET_BUFFER;
     int fd = socket(info->ai_family, info->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (fd < 0)
         return -1;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    /* Those that are accepted inherit them. */
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
     if (info->ai_family == AF_INET6)
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
     if (bind(fd, info->ai_addr, info->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0)
@@ -508,7 +514,8 @@ static int start_serving(struct vpa_http_server *s, const char *cert, const char
                                                                  .head = o->head_timeout,
                                                                  .idle = o->idle_timeout,
                                                                  .transfer = o->transfer_timeout,
-                                                                 .rate = VPA_SERVER_RATE_MIN},
+                                                                 .rate = VPA_SERVER_RATE_MIN,
+                                                                 .answers_max = o->answers_max},
                                      shut_down, NULL);
     if (o->workers > 0 && !(s->workers = workers_new(o->workers)))
         return vpa_fail(err, VPA_RETRY, "cannot start the worker threads");
@@ -545,6 +552,8 @@ static void set_options(struct vpa_http_server_options *o,
         o->body_max = VPA_SERVER_BODY_MAX;
     if (!o->bodies_max)
         o->bodies_max = VPA_SERVER_BODIES_MAX;
+    if (!o->answers_max)
+        o->answers_max = VPA_SERVER_ANSWERS_MAX;
     if (!o->connections_max)
         o->connections_max = VPA_SERVER_CONNECTIONS_MAX;
     if (o->handshake_timeout <= 0)

@@ -257,6 +257,43 @@ static void describe(X509 *cert, struct vpa_tls_info *info)
         }
 }
 
+/* Adds the certificate of a block, if it is one; false: the block cannot be read. */
+static bool read_block(const char *text, size_t len, STACK_OF(X509) * chain)
+{
+    auto_bio *bio = BIO_new_mem_buf(text, (int)len);
+    auto_bio *again = BIO_new_mem_buf(text, (int)len);
+    char *name = NULL, *header = NULL;
+    unsigned char *bytes = NULL;
+    long size;
+
+    if (!PEM_read_bio(bio, &name, &header, &bytes, &size))
+        return false;
+    X509 *cert = PEM_read_bio_X509(again, NULL, NULL, NULL);
+    bool other = !vpa_str_ends_with(name, PEM_STRING_X509);
+    OPENSSL_free(name);
+    OPENSSL_free(header);
+    OPENSSL_clear_free(bytes, (size_t)size); /* may be a key */
+    if (cert)
+        sk_X509_push(chain, cert);
+    return cert || other;
+}
+
+/* The certificates of a PEM text that can be read, none is an empty stack. whole: all can. */
+static STACK_OF(X509) * read_chain(const char *pem, bool *whole)
+{
+    static const char begin[] = "-----BEGIN";
+    STACK_OF(X509) *chain = sk_X509_new_null();
+
+    *whole = true;
+    for (const char *at = strstr(pem, begin), *next; at; at = next) {
+        next = strstr(at + 1, begin);
+        if (!read_block(at, next ? (size_t)(next - at) : strlen(at), chain))
+            *whole = false;
+    }
+    ERR_clear_error();
+    return chain;
+}
+
 int vpa_tls_check_pair(const char *cert_pem, const char *key_pem, struct vpa_tls_info *info,
                        struct vpa_error *err)
 {
@@ -267,6 +304,8 @@ int vpa_tls_check_pair(const char *cert_pem, const char *key_pem, struct vpa_tls
     auto_x509 *cert = read_certificate(cert_pem);
     if (!cert)
         return fail_ssl(err, "certificate");
+    if (!vpa_tls_is_whole(cert_pem))
+        return vpa_fail(err, VPA_INVALID, "certificate: a part of the chain cannot be read");
     auto_key *key = read_key(key_pem);
     if (!key)
         return fail_ssl(err, "key");
@@ -304,22 +343,31 @@ bool vpa_tls_matches_name(const char *cert_pem, const char *name)
 
 int vpa_tls_check_ca(const char *ca_pem, struct vpa_error *err)
 {
-    auto_x509 *cert = read_certificate(ca_pem);
+    bool whole;
+    auto_chain *chain = read_chain(ca_pem, &whole);
 
-    return cert ? 0 : fail_ssl(err, "no usable certificate");
+    if (sk_X509_num(chain) > 0)
+        return 0;
+    return vpa_fail(err, VPA_INVALID, "no usable certificate");
 }
 
-/* All certificates of a PEM text; an empty stack when there is none. */
-static STACK_OF(X509) * read_chain(const char *pem)
+bool vpa_tls_is_whole(const char *pem)
 {
-    STACK_OF(X509) *chain = sk_X509_new_null();
-    auto_bio *bio = BIO_new_mem_buf(pem, -1);
-    X509 *cert;
+    bool whole;
+    auto_chain *chain = read_chain(pem, &whole);
 
-    while ((cert = PEM_read_bio_X509(bio, NULL, NULL, NULL)))
-        sk_X509_push(chain, cert);
-    ERR_clear_error(); /* the end of the text is one */
-    return chain;
+    return chain && whole;
+}
+
+char *vpa_tls_readable(const char *pem)
+{
+    bool whole;
+    auto_chain *chain = read_chain(pem, &whole);
+    auto_bio *bio = BIO_new(BIO_s_mem());
+
+    for (int i = 0; i < sk_X509_num(chain); i++)
+        PEM_write_bio_X509(bio, sk_X509_value(chain, i));
+    return bio_text(bio);
 }
 
 static X509_STORE *trust(const char *ca_pem)
@@ -330,7 +378,8 @@ static X509_STORE *trust(const char *ca_pem)
         X509_STORE_set_default_paths(store);
         return store;
     }
-    auto_chain *anchors = read_chain(ca_pem);
+    bool whole;
+    auto_chain *anchors = read_chain(ca_pem, &whole);
     for (int i = 0; i < sk_X509_num(anchors); i++)
         X509_STORE_add_cert(store, sk_X509_value(anchors, i));
     return store;
@@ -356,7 +405,8 @@ static void ask_for_name(X509_VERIFY_PARAM *param, const char *name)
 static int verify(const char *chain_pem, const char *ca_pem, const char *name, vpa_time at,
                   struct vpa_error *err)
 {
-    auto_chain *chain = read_chain(chain_pem);
+    bool whole;
+    auto_chain *chain = read_chain(chain_pem, &whole);
     auto_store *store = trust(ca_pem);
     auto_store_ctx *ctx = X509_STORE_CTX_new();
 

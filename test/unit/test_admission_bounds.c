@@ -139,6 +139,46 @@ START_TEST(odd_reviews_are_told)
 }
 END_TEST
 
+/* An answer with a uid that no API server has made would be as long as whoever sent it likes. */
+static const struct uid_row {
+    int length, brackets; /* more of these than are read */
+    bool echoed;
+} uids[] = {
+    {VPA_REVIEW_UID_MAX, 1, true},
+    {VPA_REVIEW_UID_MAX + 1, 1, false},
+    {VPA_REVIEW_UID_MAX, VPA_JSON_DEPTH_MAX, true},
+    {VPA_REVIEW_UID_MAX + 1, VPA_JSON_DEPTH_MAX, false},
+};
+
+START_TEST(long_uids_are_not_echoed)
+{
+    const struct uid_row *row = &uids[_i];
+    struct snapshot_builder *builder =
+        snapshot_builder_new(&(struct snapshot_options){.ns = "", .panic_ns = ""});
+    struct snapshot *snapshot = snapshot_acquire(snapshot_builder_cell(builder));
+    struct admit_options options = {.startup_boost = false};
+    struct admit_result result;
+    vpa_auto_arena arena = {0};
+    vpa_auto_buf body = VPA_BUF(1 << 20), out = VPA_BUF(ADMIT_ANSWER_MAX);
+    char uid[VPA_REVIEW_UID_MAX + 2] = "";
+
+    memset(uid, '<', (size_t)row->length);
+    vpa_buf_printf(&body, "{\"request\":{\"uid\":\"%s\",\"object\":", uid);
+    for (int i = 0; i < row->brackets; i++)
+        vpa_buf_putc(&body, '[');
+    for (int i = 0; i < row->brackets; i++)
+        vpa_buf_putc(&body, ']');
+    vpa_buf_puts(&body, "}}");
+    admit(snapshot, &options, &arena, body.data, body.len, &out, &result);
+    ck_assert_int_eq(strstr(vpa_buf_text(&out), "\"uid\":\"\"") == NULL, row->echoed);
+    ck_assert_int_eq(out.len > VPA_REVIEW_UID_MAX, row->echoed);
+    ck_assert_ptr_nonnull(strstr(vpa_buf_text(&out), "\"allowed\":true"));
+    ck_assert_ptr_nonnull(result.complaint);
+    snapshot_unref(snapshot);
+    snapshot_builder_free(builder);
+}
+END_TEST
+
 /* More than is read, in depth and in number, yet JSON: an answer without its uid would be none. */
 START_TEST(reviews_beyond_our_limits_are_answered_with_their_uid)
 {
@@ -300,6 +340,7 @@ int main(void)
 
     tcase_add_test(tc, complaints_are_bounded);
     tcase_add_loop_test(tc, odd_reviews_are_told, 0, (int)VPA_COUNT(odd_reviews));
+    tcase_add_loop_test(tc, long_uids_are_not_echoed, 0, VPA_COUNT(uids));
     tcase_add_loop_test(tc, reviews_beyond_our_limits_are_answered_with_their_uid, 0, 2);
     tcase_add_loop_test(tc, pods_with_absurdly_many_containers_are_not_read, 0, 2);
     tcase_add_test(tc, unusable_boosts_are_told_once_for_a_pod);

@@ -95,6 +95,62 @@ START_TEST(files_are_read_again)
 }
 END_TEST
 
+/* Whatever of a bundle cannot be read, the second or the first. */
+#define BLOCK(TEXT) "-----BEGIN CERTIFICATE-----\n" TEXT "\n-----END CERTIFICATE-----\n"
+static const struct {
+    const char *before, *behind;
+    int of_another; /* bytes */
+} parts[] = {
+    {"", "", 100},          /* cut off */
+    {"", "", 15},           /* in its first line */
+    {"", BLOCK("TUlJ"), 0}, /* no certificate */
+    {"", BLOCK("%%"), 0},   /* no base64 */
+    {BLOCK("TUlJ"), "", 0},
+};
+
+/* At the start what can be read is used; an older one stays until all of the new one can be. */
+START_TEST(a_bundle_of_which_a_part_cannot_be_read)
+{
+    const struct client_tls_sources o = {.ca.path = ca_path};
+    struct client_tls tls = {0}, old = {0};
+    vpa_auto_free char *damaged =
+        vpa_xprintf("%s%s%s%.*s", parts[_i].before, ca.cert_pem, parts[_i].behind,
+                    parts[_i].of_another, other_ca.cert_pem);
+    vpa_auto_free char *whole = vpa_xprintf("# ours\n%s%s", ca.cert_pem, other_ca.cert_pem);
+
+    put(ca_path, other_ca.cert_pem);
+    ck_assert_int_eq(client_tls_load(&old, &o, 0, &err), 0);
+    put(ca_path, damaged);
+    ck_assert_int_eq(client_tls_load(&tls, &o, 0, &err), 0);
+    ck_assert_str_eq(tls.ca.pem, ca.cert_pem);
+    ck_assert_uint_eq(tls.ca.len, strlen(ca.cert_pem));
+    client_tls_refresh(&tls, CLIENT_TLS_RELOAD);
+    client_tls_refresh(&old, CLIENT_TLS_RELOAD);
+    ck_assert_str_eq(tls.ca.pem, ca.cert_pem);
+    ck_assert_str_eq(old.ca.pem, other_ca.cert_pem);
+    put(ca_path, whole);
+    client_tls_refresh(&tls, 2 * CLIENT_TLS_RELOAD);
+    client_tls_refresh(&old, 2 * CLIENT_TLS_RELOAD);
+    ck_assert_str_eq(tls.ca.pem, whole);
+    ck_assert_str_eq(old.ca.pem, whole);
+    client_tls_release(&tls);
+    client_tls_release(&old);
+}
+END_TEST
+
+/* Blocks of other kinds are nobody's concern. */
+START_TEST(a_bundle_with_more_than_certificates)
+{
+    vpa_auto_free char *both = vpa_xprintf("%s%s", ca.key_pem, ca.cert_pem);
+    const struct client_tls_sources o = {.ca.data = both};
+    struct client_tls tls = {0};
+
+    ck_assert_int_eq(client_tls_load(&tls, &o, 0, &err), 0);
+    ck_assert_str_eq(tls.ca.pem, both);
+    client_tls_release(&tls);
+}
+END_TEST
+
 START_TEST(data_wins_over_files)
 {
     const struct client_tls_sources o = {.ca = {.path = "/nonexistent", .data = ca.cert_pem}};
@@ -114,6 +170,8 @@ int main(void)
 
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, files_are_read_again);
+    tcase_add_loop_test(c, a_bundle_of_which_a_part_cannot_be_read, 0, (int)VPA_COUNT(parts));
+    tcase_add_test(c, a_bundle_with_more_than_certificates);
     tcase_add_test(c, data_wins_over_files);
     suite_add_tcase(suite, c);
     return run_suite(suite);

@@ -32,7 +32,8 @@ static void setup(void)
                                              .head = 30 * VPA_SECOND,
                                              .idle = 120 * VPA_SECOND,
                                              .transfer = 5 * VPA_SECOND,
-                                             .rate = 1000};
+                                             .rate = 1000,
+                                             .answers_max = 1000};
 
     now = 1000 * VPA_SECOND;
     dropped[0] = '\0';
@@ -344,6 +345,105 @@ START_TEST(what_is_not_served_yet_is_not_dropped)
 }
 END_TEST
 
+/* An answer of so many bytes on a new connection, if there is room for it. */
+static bool answer(int fd, int host, size_t bytes)
+{
+    hold(fd, host, CONNECTION_WORK);
+    bool room = connections_take_room(all, fd, bytes, now);
+    connections_turn(all, fd, CONNECTION_ANSWER, 0, now);
+    return room;
+}
+
+/* No answer goes for one that asks after it, but what has waited long enough. */
+START_TEST(answers_that_are_not_read_make_way)
+{
+    ck_assert(answer(10, 1, 400));
+    now += 1;
+    ck_assert(answer(11, 1, 400));
+    ck_assert(!answer(12, 1, 400));
+    ck_assert(answer(13, 1, 200));
+    now += VPA_SECOND;
+    ck_assert(answer(14, 1, 300)); /* 10 has waited for more than a second */
+    expect_dropped("10 ");
+    now += 1;
+    ck_assert(answer(15, 1, 600)); /* 11 was not enough, 12 holds nothing */
+    expect_dropped("11 13 ");
+}
+END_TEST
+
+START_TEST(room_comes_back_with_the_end_of_an_answer)
+{
+    ck_assert(answer(10, 1, 600));
+    ck_assert(answer(11, 1, 400));
+    ck_assert(!answer(12, 1, 600));
+    connections_turn(all, 10, CONNECTION_IDLE, 0, now);
+    ck_assert(answer(13, 1, 600));
+    ck_assert(!answer(14, 1, 400));
+    connections_remove(all, 11);
+    ck_assert(answer(15, 1, 400));
+    expect_dropped("");
+}
+END_TEST
+
+/* Whoever asks seldom is not kept out by an address that fills the room again and again. */
+START_TEST(an_address_that_holds_most_makes_way_at_once)
+{
+    ck_assert(answer(10, 1, 300));
+    ck_assert(answer(11, 2, 200));
+    now += 1;
+    ck_assert(answer(12, 1, 200));
+    ck_assert(answer(13, 2, 200));
+    ck_assert(!answer(14, 3, 500)); /* as much as the address that holds most */
+    expect_dropped("");
+    ck_assert(answer(15, 3, 300));
+    expect_dropped("10 ");
+    ck_assert(!answer(16, 3, 200)); /* now it holds more than the others */
+    expect_dropped("");
+}
+END_TEST
+
+/* Requests that are worked on are never dropped, whatever their answers hold. */
+START_TEST(work_keeps_its_room)
+{
+    hold(10, 1, CONNECTION_WORK);
+    ck_assert(connections_take_room(all, 10, 1000, now));
+    now += VPA_HOUR;
+    ck_assert(!answer(11, 2, 1));
+    expect_dropped("");
+}
+END_TEST
+
+/* What is dropped holds its answer until it is closed: as much again as may be held. */
+START_TEST(answers_that_went_count_until_they_are_closed)
+{
+    ck_assert(answer(10, 1, 1000));
+    now += VPA_SECOND + 1;
+    ck_assert(answer(11, 1, 1000));
+    now += VPA_SECOND + 1;
+    ck_assert(!answer(12, 1, 1));
+    expect_dropped("10 ");
+    connections_turn(all, 10, CONNECTION_IDLE, 0, now);
+    ck_assert(answer(13, 1, 1000));
+    expect_dropped("11 ");
+    connections_remove(all, 11);
+    now += VPA_SECOND + 1;
+    ck_assert(answer(14, 1, 1000));
+    expect_dropped("13 ");
+}
+END_TEST
+
+START_TEST(an_answer_beyond_the_bound_is_held_alone)
+{
+    ck_assert(answer(10, 1, 3000));
+    ck_assert(!answer(11, 2, 1));
+    connections_turn(all, 10, CONNECTION_IDLE, 0, now);
+    ck_assert(answer(12, 2, 1));
+    ck_assert(!answer(13, 1, 3000));
+    expect_dropped("");
+    ck_assert(!connections_take_room(all, 99, 1, now)); /* nobody's */
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("connections");
@@ -364,6 +464,12 @@ int main(void)
     tcase_add_test(c, the_total_is_bounded);
     tcase_add_test(c, whoever_stops_waits_for_work_only);
     tcase_add_test(c, what_is_not_served_yet_is_not_dropped);
+    tcase_add_test(c, answers_that_are_not_read_make_way);
+    tcase_add_test(c, room_comes_back_with_the_end_of_an_answer);
+    tcase_add_test(c, an_address_that_holds_most_makes_way_at_once);
+    tcase_add_test(c, work_keeps_its_room);
+    tcase_add_test(c, answers_that_went_count_until_they_are_closed);
+    tcase_add_test(c, an_answer_beyond_the_bound_is_held_alone);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

@@ -354,6 +354,97 @@ START_TEST(dripping_bodies)
 }
 END_TEST
 
+/* Who asks for 3 MiB and does not read them. */
+static int ask_for_much(int host)
+{
+    int small = 4096, fd = connect_from(host);
+
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+    dprintf(fd, "GET /big HTTP/1.1\r\nHost: h\r\n\r\n");
+    settle();
+    return fd;
+}
+
+/* The server's end of a connection: it is in this process as well. */
+static int other_end(int fd)
+{
+    struct sockaddr_in mine, peer;
+    socklen_t len = sizeof(mine);
+
+    ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&mine, &len), 0);
+    for (int other = 0; other < fd + MANY; other++) {
+        len = sizeof(peer);
+        if (getpeername(other, (struct sockaddr *)&peer, &len) == 0 && peer.sin_family == AF_INET &&
+            peer.sin_port == mine.sin_port)
+            return other;
+    }
+    ck_abort_msg("not taken in");
+}
+
+static int buffer_of(int fd, int which)
+{
+    int bytes = 0;
+    socklen_t len = sizeof(bytes);
+
+    ck_assert_int_eq(getsockopt(fd, SOL_SOCKET, which, &bytes, &len), 0);
+    return bytes;
+}
+
+/* A peer that has sent a large body well, and takes nothing of a large answer. */
+START_TEST(the_kernel_keeps_little)
+{
+    static char bytes[65536];
+    int fd;
+
+    start(false, (struct vpa_http_server_options){0});
+    fd = connect_from(2);
+    dprintf(fd, "POST /big HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n", 4 << 20);
+    for (int sent = 0; sent < 4 << 20;) {
+        ssize_t n = send(fd, bytes, sizeof(bytes), MSG_DONTWAIT | MSG_NOSIGNAL);
+
+        sent += n > 0 ? (int)n : 0;
+        vpa_loop_pump(loop, VPA_MILLISECOND);
+    }
+    settle();
+    ck_assert_int_le(buffer_of(other_end(fd), SO_SNDBUF), 128 << 10);
+    ck_assert_int_le(buffer_of(other_end(fd), SO_RCVBUF), 128 << 10);
+}
+END_TEST
+
+static const char *read_begin(int fd)
+{
+    static char text[1024];
+    ssize_t n = recv(fd, text, sizeof(text) - 1, 0);
+
+    text[n > 0 ? n : 0] = '\0';
+    return text;
+}
+
+/* What unread answers hold is bounded. Small ones have room always, large ones of somebody else at
+ * the cost of who holds most; who holds it has none for more. */
+START_TEST(unread_answers_are_bounded)
+{
+    const struct vpa_http_server_options options = {.address = "127.0.0.1:0",
+                                                    .handler = handle,
+                                                    .threads = (unsigned)_i,
+                                                    .answers_max = 6 << 20};
+    int first;
+
+    server = vpa_http_server_new(loop, &options, &err);
+    ck_assert_msg(server != NULL, "%s", err.text);
+    first = ask_for_much(2);
+    ask_for_much(2);
+    ck_assert_ptr_nonnull(strstr(read_begin(ask_for_much(2)), " 503 "));
+    expect_answer(false);
+    struct vpa_transport *t = connect_to(vpa_http_server_port(server), NULL);
+    fetch(t, "GET", "/big", NULL);
+    ck_assert_int_eq(got.status, 200);
+    ck_assert_uint_eq(got.body_len, 3 << 20);
+    vpa_transport_free(t);
+    read_to_end(first);
+}
+END_TEST
+
 /* A handler that a hostile body keeps busy: until somebody says so. */
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t gate_changed = PTHREAD_COND_INITIALIZER;
@@ -550,6 +641,8 @@ int main(void)
     tcase_add_test(c, slow_handshakes_are_dropped);
     tcase_add_test(c, a_finished_handshake_has_time);
     tcase_add_loop_test(c, dripping_bodies, 0, 2);
+    tcase_add_test(c, the_kernel_keeps_little);
+    tcase_add_loop_test(c, unread_answers_are_bounded, 0, 2);
     tcase_add_test(c, large_bodies_keep_nobody_waiting);
     tcase_add_test(c, who_comes_while_the_threads_are_behind_waits);
     tcase_add_test(c, stops_with_large_bodies_waiting);

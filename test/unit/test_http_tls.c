@@ -497,6 +497,10 @@ START_TEST(checks_certificates)
     ck_assert_int_eq(vpa_tls_check_pair(pair.cert_pem, pair.cert_pem, NULL, &err), -1);
     ck_assert_int_eq(vpa_tls_check_ca(ca.cert_pem, &err), 0);
     ck_assert_int_eq(vpa_tls_check_ca("", &err), -1);
+    vpa_auto_free char *cut = vpa_xprintf("%s%.100s\n", pair.cert_pem, ca.cert_pem);
+    ck_assert_int_eq(vpa_tls_check_pair(cut, pair.key_pem, NULL, &err), -1);
+    vpa_auto_free char *more = vpa_xprintf("%s%s", pair.cert_pem, ca.cert_pem);
+    ck_assert_int_eq(vpa_tls_check_pair(more, pair.key_pem, NULL, &err), 0);
     ck_assert_int_eq(vpa_tls_create_certificate(&ca, bad_names, 1, false, 0, VPA_HOUR, &none, &err),
                      -1);
     ck_assert_int_eq(vpa_tls_create_certificate(&ca, names, 0, false, 0, VPA_HOUR, &none, &err),

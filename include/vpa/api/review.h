@@ -12,6 +12,9 @@
 #include "vpa/base/buf.h"
 #include "vpa/json/json.h"
 
+/* Longest uid; an API server's has 36 bytes. */
+#define VPA_REVIEW_UID_MAX 256
+
 struct vpa_review_request {
     const char *uid; /* texts: "" when absent */
     const char *group;
@@ -27,8 +30,8 @@ struct vpa_review_request {
 };
 
 /* root: the parsed body. VPA_INVALID for a wrong type anywhere in the fields of a review (also
- * those that are not used), VPA_NOT_FOUND when there is no request in it. Texts borrow from the
- * document. */
+ * those that are not used) and for a longer uid, VPA_NOT_FOUND when there is no request in it.
+ * Texts borrow from the document. */
 int vpa_review_decode(const struct vpa_json *root, struct vpa_review_request *out,
                       struct vpa_error *err) VPA_MUST_CHECK;
 

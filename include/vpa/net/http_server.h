@@ -13,7 +13,9 @@
  * room those that are half-open or idle make way, so that a client with a request is answered (the
  * order: src/net/connections.c). Peers that dawdle are dropped: a handshake, a head, a connection
  * kept idle have a time each; a body or an answer has transfer_timeout and a second for every
- * VPA_SERVER_RATE_MIN bytes.
+ * VPA_SERVER_RATE_MIN bytes. An answer above 64 KiB has less where others need its room: it is
+ * given up after a second, or at once where its address holds most of all. Who finds no room still
+ * is answered 503.
  *
  * Certificates: a pair belongs to a server generation. vpa_http_server_reload() checks a new pair
  * and starts a new generation for new connections; the old one answers what is on its connections
@@ -35,6 +37,9 @@
 /* What all bodies that are being read may hold beyond their first 64 KiB each: six of the largest.
  */
 #define VPA_SERVER_BODIES_MAX ((size_t)32 << 20)
+/* What all answers that wait for their readers may hold beyond their first 64 KiB each; for a
+ * moment twice as much, while those that made way are closed. */
+#define VPA_SERVER_ANSWERS_MAX ((size_t)16 << 20)
 #define VPA_SERVER_CONNECTIONS_MAX 512
 #define VPA_SERVER_HANDSHAKE_TIMEOUT (10 * VPA_SECOND)
 #define VPA_SERVER_HEAD_TIMEOUT (30 * VPA_SECOND)  /* of the first one from the connection on */
@@ -59,6 +64,7 @@ struct vpa_http_server_options {
     void (*on_failed_handshake)(void *ctx, const char *reason);
     size_t body_max;          /* 0: VPA_SERVER_BODY_MAX */
     size_t bodies_max;        /* 0: VPA_SERVER_BODIES_MAX */
+    size_t answers_max;       /* 0: VPA_SERVER_ANSWERS_MAX */
     unsigned connections_max; /* 0: VPA_SERVER_CONNECTIONS_MAX */
     /* Real time; 0: the constants above. */
     vpa_duration handshake_timeout, head_timeout, idle_timeout, transfer_timeout;

@@ -35,8 +35,8 @@ struct vpa_tls_info {
     char common_name[256]; /* of the subject, "" when absent */
     char fingerprint[65];  /* SHA-256 of the leaf in lower-case hex */
 };
-/* The pair is usable: both PEM texts parse and the key belongs to the first certificate. Expiry is
- * reported in info (may be NULL), not judged. */
+/* The pair is usable: both PEM texts parse, the chain to its end, and the key belongs to the first
+ * certificate. Expiry is reported in info (may be NULL), not judged. */
 int vpa_tls_check_pair(const char *cert_pem, const char *key_pem, struct vpa_tls_info *info,
                        struct vpa_error *err) VPA_MUST_CHECK;
 /* The same of a certificate alone. */
@@ -44,8 +44,13 @@ int vpa_tls_describe(const char *cert_pem, struct vpa_tls_info *info,
                      struct vpa_error *err) VPA_MUST_CHECK;
 /* Whether the first certificate is valid for that DNS name or IP address. */
 bool vpa_tls_matches_name(const char *cert_pem, const char *name);
-/* At least one certificate in the PEM text. */
+/* At least one certificate in the PEM text can be read. */
 int vpa_tls_check_ca(const char *ca_pem, struct vpa_error *err) VPA_MUST_CHECK;
+/* Whether nothing that begins in the PEM text is cut off or damaged. */
+bool vpa_tls_is_whole(const char *pem);
+/* The certificates of a PEM text that can be read, which are those that Go's clients take, as one:
+ * the libraries refuse a text as a whole. Heap. */
+char *vpa_tls_readable(const char *pem);
 /* Whether a client that trusts the certificates of ca_pem, and no other, accepts the chain (leaf
  * first) of a server that it calls by that DNS name or IP address, at that time. The common name
  * counts for nothing, each certificate of ca_pem is an anchor of its own: both as in Go's clients,
