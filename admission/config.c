@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "vpa/base/url.h"
 #include "vpa/daemon/certificate_manager.h"
 #include "vpa/daemon/daemon.h"
 
@@ -84,6 +85,8 @@ int admission_config_check(const struct admission_config *config, int *exit_stat
         return vpa_fail(err, VPA_INVALID,
                         "--manage-certificates keeps certificates in a Secret, which --shadow does "
                         "not write: give the shadow files.");
+    if (vpa_url_check(config->recommendation_query_url, err) < 0)
+        return vpa_wrap(err, "--recommendation-query-url");
     if (config->recommendation_query_timeout <= 0)
         return vpa_fail(err, VPA_INVALID, "--recommendation-query-timeout must be positive.");
     if (config->port < 0 || config->port > 65535)

@@ -292,7 +292,8 @@ void feeder_load_pods(struct feeder *f, vpa_time now)
 {
     f->now = now;
     vpa_cache_take(f->pods);
-    if (!f->passed)
+    /* Those of Prometheus stay until the usage is read: it may still have them. */
+    if (!f->passed && !recommender_uses_prometheus(f->config))
         vpa_cluster_forget_deleted_pods(f->cluster, now);
 }
 

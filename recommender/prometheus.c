@@ -18,6 +18,7 @@
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
+#include "vpa/base/url.h"
 #include "vpa/json/json_writer.h"
 
 /* Longest address, query or argument list; flags are bounded by the kernel's argument limit. */
@@ -108,38 +109,11 @@ static char *authorization(const struct prom_options *o, const char *token, cons
     return basic_auth(user, password);
 }
 
-/* The error texts are those of Go's url.Parse. */
-static int check_address(const char *address, struct vpa_error *err)
-{
-    for (const char *p = address; *p; p++)
-        if ((unsigned char)*p < 0x20 || *p == 0x7f)
-            return vpa_fail(err, VPA_INVALID,
-                            "parse \"%s\": net/url: invalid control character in URL", address);
-    if (*address == ':')
-        return vpa_fail(err, VPA_INVALID, "parse \"%s\": missing protocol scheme", address);
-
-    const char *colon = strchr(address, ':');
-    if (!colon)
-        return 0;
-    for (const char *p = address; p < colon; p++) {
-        bool letter = isalpha((unsigned char)*p) != 0;
-        bool other = isdigit((unsigned char)*p) || strchr("+-.", *p);
-
-        if (*p == '/' || *p == '?' || *p == '#')
-            return 0; /* a path */
-        if (!letter && !(other && p > address))
-            return vpa_fail(err, VPA_INVALID,
-                            "parse \"%s\": first path segment in URL cannot contain colon",
-                            address);
-    }
-    return 0;
-}
-
 static int split_address(struct prom_plan *plan, struct vpa_error *err)
 {
     const char *address = plan->options->address;
 
-    if (check_address(address, err) < 0)
+    if (vpa_url_check(address, err) < 0)
         return -1;
 
     const char *scheme_end = strstr(address, "://");

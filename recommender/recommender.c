@@ -329,10 +329,13 @@ static int load_between_passes(struct recommender *r, struct vpa_error *err)
         if (is_standby(r) && await_what_is_stored(r, err) < 0)
             return -1;
 
-        int64_t turn = turn_of(r);
+        int64_t turn = turn_of(r), begin = vpa_loop_monotonic(r->loop);
+        bool stands_by = is_standby(r);
 
         if (load_checkpoints(r, err) < 0)
             return -1;
+        if (stands_by && r->standby)
+            standby_has_loaded(r->standby, begin);
         if (!is_standby(r) || turn_of(r) == turn || tries == LOADS_MAX)
             return 0;
         VPA_V(2, "Loading the checkpoints again: the leader has made a pass meanwhile");
@@ -404,13 +407,15 @@ static bool is_to_load_again(const struct recommender *r)
 /* After the pods: those with an open interval go on with it. */
 static void load_new_histories(struct recommender *r)
 {
+    int64_t begin = vpa_loop_monotonic(r->loop);
+
     if (recommender_uses_prometheus(r->config))
         return;
     bool again = is_to_load_again(r);
     if (again)
         checkpoints_expect_all(r->checkpoints);
     if (checkpoints_load_new(r->checkpoints) && again) {
-        standby_has_loaded(r->standby);
+        standby_has_loaded(r->standby, begin);
         VPA_INFO("Loaded all checkpoints again, because this replica had missed usage");
     }
 }
@@ -469,8 +474,8 @@ static void maintain_checkpoints(struct recommender *r)
         checkpoints_look_again(r->checkpoints);
         checkpoints_collect_garbage(r->checkpoints, time_of_age(r), true);
     }
-    if (r->standby) /* what is stored from now on is its own */
-        standby_has_loaded(r->standby);
+    if (r->standby)
+        standby_has_taken_over(r->standby);
     bool by_turns = has_standby_in_step(r);
     checkpoints_write(r->checkpoints,
                       vpa_time_add(vpa_loop_now(r->loop), r->config->checkpoints_timeout),
@@ -542,6 +547,8 @@ static void finish_pass(struct recommender *r)
 void recommender_pass(struct recommender *r)
 {
     VPA_V(3, "Recommender Run");
+    if (r->standby)
+        standby_begin_pass(r->standby, !is_standby(r));
     feeder_begin_pass(r->feeder);
     run_steps(r);
     feeder_end_pass(r->feeder);

@@ -2,7 +2,8 @@
  * Filling from Prometheus.
  *
  * When a VPA was filled is remembered by its key; entries of VPAs that are gone, or not in the mode
- * any more, go with the pass that finds none. A connection lives for one pass.
+ * any more, go with the pass that finds none. What was filled for another VPA of that name, another
+ * target or by other parameters counts for nothing. A connection lives for one pass.
  *
  * Passes are everybody's: what one may spend here is bounded, and a server that does not answer is
  * left alone for a while, whosever turn it is. So turns go round the namespaces: next is the one
@@ -33,6 +34,7 @@ struct filled { /* a VPA */
     int64_t due;    /* monotonic: a clock that is set changes no period */
     int failures;   /* in a row, up to REFILL_DOUBLINGS */
     uint64_t asked; /* the turn in which it was asked for last, or was new */
+    uint32_t what;  /* is filled; a hash */
     bool seen;      /* in this pass */
 };
 struct refill {
@@ -214,7 +216,28 @@ static int fill_vpa(struct refill *r, struct vpa_autoscaler *v, struct vpa_error
     return 0;
 }
 
-/* The entry of a VPA in mode history, or NULL; made when it is new, and then due. */
+static uint32_t mix(uint32_t hash, const char *text)
+{
+    return vpa_hash_stable_add(hash, vpa_hash_stable(text));
+}
+
+/* Which VPA, of what, and how. */
+static uint32_t what_of(const struct vpa_autoscaler *v, const struct vpa_parameters *p)
+{
+    const struct vpa_object *object = vpa_autoscaler_object(v);
+    vpa_auto_buf target = VPA_BUF(VPA_OBJECT_TARGET_MAX);
+    size_t count;
+    const struct vpa_parameter *parameters = vpa_algorithm_parameters(p->algorithm, &count);
+
+    vpa_object_target(object, &target);
+    uint32_t hash = mix(vpa_hash_stable(vpa_or_empty(object->meta.uid)), vpa_buf_text(&target));
+    for (size_t i = 0; i < count; i++)
+        hash = mix(hash, vpa_parameters_text(p, parameters[i].key));
+    return hash;
+}
+
+/* The entry of a VPA in mode history, or NULL; made when it is new, and then due. One that has
+ * changed is due as well, but has had its turns. */
 static struct filled *entry_of(struct refill *r, const struct vpa_autoscaler *v)
 {
     const struct vpa_method *m = vpa_autoscaler_method(v);
@@ -224,12 +247,18 @@ static struct filled *entry_of(struct refill *r, const struct vpa_autoscaler *v)
         return NULL;
     vpa_auto_free char *key = vpa_xjoin(vpa_autoscaler_ns(v), '/', vpa_autoscaler_name(v));
     struct filled *f = vpa_table_find(&r->vpas, key);
-    if (!f) {
+    bool is_new = !f;
+    if (is_new) {
         f = vpa_xcalloc(1, sizeof(*f));
         f->key = VPA_STEAL(key);
-        f->due = vpa_loop_monotonic(r->options.loop);
         f->asked = r->turns;
         vpa_table_put(&r->vpas, f->key, f);
+    }
+    uint32_t what = what_of(v, vpa_method_parameters(m));
+    if (is_new || what != f->what) {
+        f->due = vpa_loop_monotonic(r->options.loop);
+        f->failures = 0;
+        f->what = what;
     }
     f->seen = true;
     return f;

@@ -22,11 +22,13 @@ struct standby {
     bool told;        /* and that was said */
     bool in_step;     /* leader: as last told */
     vpa_duration interval;
-    /* Both monotonic, NEVER: not at all. Not counted in passes: one that hangs is several of the
+    /* Monotonic, NEVER: not at all. Not counted in passes: one that hangs is several of the
      * leader's. */
-    int64_t missed;  /* when the first pass without usage began */
+    int64_t seen;    /* when the last pass with usage began; NEVER: who leads, too */
+    int64_t missed;  /* when the first pass without usage began, or had to */
     int64_t claimed; /* since then: there is usage again */
     bool has_usage;  /* of the last pass */
+    bool behind;     /* and that was said; until it renews */
 };
 
 struct standby *standby_new(const struct standby_options *options, vpa_duration interval)
@@ -44,7 +46,7 @@ struct standby *standby_new(const struct standby_options *options, vpa_duration 
     s->silence = STANDBY_SILENCE;
     s->interval = interval;
     s->has_usage = true;
-    standby_has_loaded(s);
+    standby_has_taken_over(s);
     return s;
 }
 
@@ -214,9 +216,44 @@ static int64_t monotonic(const struct standby *s)
     return vpa_loop_monotonic(vpa_kube_client_loop(s->client));
 }
 
+/* The first pass of the leader that this one has no usage of. */
+static int64_t missed_since(const struct standby *s)
+{
+    bool is_late = s->seen != NEVER && monotonic(s) - s->seen > s->interval + s->interval / 2;
+
+    return s->missed == NEVER && is_late ? s->seen + s->interval : s->missed;
+}
+
+static void say_behind(struct standby *s, const char *message)
+{
+    if (!s->behind)
+        VPA_WARN(message, VPA_KV("namespace", s->ns), VPA_KV("lease", s->name));
+    s->behind = true;
+}
+
+/* A claim that stands goes on: what is stored by then has these passes, too. */
+static void note_time(struct standby *s)
+{
+    int64_t since = missed_since(s);
+
+    if (since != s->missed)
+        say_behind(s, "A standby that missed passes is not in step: the leader writes changed "
+                      "checkpoints in every pass until this one has loaded them");
+    s->missed = since;
+}
+
+void standby_begin_pass(struct standby *s, bool leads)
+{
+    note_time(s);
+    if (leads)
+        s->seen = NEVER;
+}
+
 void standby_end_pass(struct standby *s)
 {
+    note_time(s);
     if (s->missed == NEVER) {
+        s->behind = false;
         renew(s);
     } else if (s->has_usage && s->claimed == NEVER) {
         (void)claim(s);
@@ -227,29 +264,36 @@ void standby_end_pass(struct standby *s)
 void standby_note_usage(struct standby *s, int64_t begin, bool has_usage)
 {
     s->has_usage = has_usage;
-    if (has_usage)
+    if (has_usage) {
+        s->seen = begin;
         return;
+    }
     s->claimed = NEVER;
-    if (s->missed != NEVER)
-        return;
-    s->missed = begin;
-    VPA_WARN("A standby without usage is not in step: the leader writes changed checkpoints in "
-             "every pass until this one has usage and has loaded them",
-             VPA_KV("namespace", s->ns), VPA_KV("lease", s->name));
+    if (s->missed == NEVER)
+        s->missed = begin;
+    say_behind(s, "A standby without usage is not in step: the leader writes changed checkpoints "
+                  "in every pass until this one has usage and has loaded them");
 }
 
 /* A pass of the leader has been stored when half an interval is over; its first one after the claim
  * begins an interval later at most. */
 bool standby_is_to_load(const struct standby *s, bool leads)
 {
-    int64_t since = leads ? s->missed : s->claimed;
+    int64_t since = leads ? missed_since(s) : s->claimed;
     vpa_duration wait = (leads ? STANDBY_SILENCE : 1) * s->interval + s->interval / 2;
 
     return since != NEVER && monotonic(s) - since > wait;
 }
 
-void standby_has_loaded(struct standby *s)
+void standby_has_loaded(struct standby *s, int64_t begin)
 {
+    standby_has_taken_over(s);
+    s->seen = begin;
+}
+
+void standby_has_taken_over(struct standby *s)
+{
+    s->seen = NEVER;
     s->missed = NEVER;
     s->claimed = NEVER;
 }

@@ -14,7 +14,10 @@
  * A standby that could not read the usage knows less than the leader. It does not renew, so that
  * the leader writes every checkpoint from its STANDBY_SILENCE + 1st pass on, and when there is
  * usage again it does what one does that starts: claims, waits, loads, renews. When it has to lead
- * before that, it loads what the leader has stored meanwhile.
+ * before that, it loads what the leader has stored meanwhile. That nothing failed says little: one
+ * that was stopped, or whose pass took long, has missed the passes of the leader in between. So the
+ * clock tells: an interval and a half since it began a pass with usage. One all of whose passes are
+ * that slow loads again and again, and is never in step.
  *
  * The newest standby takes the Lease over, and the one before takes it back only when that one has
  * come to nothing: it leads by now, and so gave the Lease up, or was not seen to renew it in ten
@@ -61,14 +64,18 @@ void standby_end_pass(struct standby *standby);
 /* Once per pass. */
 bool standby_is_in_step(struct standby *standby);
 
-/* These do not pump. The pass under way, which began then (monotonic), could read the usage or not;
- * to be told as soon as that is known: the pass may end as the leader's. */
+/* These do not pump. As the first thing of a pass; who leads misses nothing from then on. */
+void standby_begin_pass(struct standby *standby, bool leads);
+/* The pass under way, which began then (monotonic), could read the usage or not; to be told as soon
+ * as that is known: the pass may end as the leader's. */
 void standby_note_usage(struct standby *standby, int64_t begin, bool has_usage);
 /* Whether the stored checkpoints hold usage that this process has missed, of all passes: they are
  * to be loaded, and nothing is to be written over them before. One that lacks samples all the same,
  * because its writes were refused, changes nothing where the model has counted as many. */
 bool standby_is_to_load(const struct standby *standby, bool leads);
-/* Or leads, and writes its own. */
-void standby_has_loaded(struct standby *standby);
+/* As they were then (monotonic). */
+void standby_has_loaded(struct standby *standby, int64_t begin);
+/* It leads, and what is stored from now on is its own. */
+void standby_has_taken_over(struct standby *standby);
 
 #endif

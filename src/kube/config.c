@@ -9,6 +9,7 @@
 #include "vpa/base/file.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
+#include "vpa/base/url.h"
 #include "vpa/net/monotonic.h"
 #include "vpa/net/tls.h"
 
@@ -27,6 +28,12 @@ const char *vpa_kube_config_server(const struct vpa_kube_config *config)
     return config->server;
 }
 
+static int refuse_server(const char *text, struct vpa_error *err)
+{
+    return vpa_fail(err, VPA_INVALID, "host must be a URL or a host:port pair: \"%s\"", text);
+}
+
+/* client-go takes what does not parse for a host, whose colon then has a path behind it. */
 int normalize_server(struct vpa_arena *arena, const char *text, const char **out, bool *plain_http,
                      struct vpa_error *err)
 {
@@ -35,13 +42,17 @@ int normalize_server(struct vpa_arena *arena, const char *text, const char **out
     bool https = vpa_str_starts_with(text, "https://");
 
     if (scheme && !https && !vpa_str_starts_with(text, "http://"))
-        return vpa_fail(err, VPA_INVALID, "host must be a URL or a host:port pair: \"%s\"", text);
+        return refuse_server(text, err);
     while (len > 0 && text[len - 1] == '/')
         len--;
     size_t skip = scheme ? (size_t)(scheme + 3 - text) : 0;
     if (len <= skip || text[skip] == '/' || strpbrk(text, " \t\r\n"))
-        return vpa_fail(err, VPA_INVALID, "host must be a URL or a host:port pair: \"%s\"", text);
-    *out = vpa_arena_printf(arena, "%s%.*s", scheme ? "" : "http://", (int)len, text);
+        return refuse_server(text, err);
+
+    const char *url = vpa_arena_printf(arena, "%s%.*s", scheme ? "" : "http://", (int)len, text);
+    if (vpa_url_check(url, scheme ? NULL : err) < 0)
+        return scheme ? refuse_server(text, err) : -1;
+    *out = url;
     *plain_http = !https;
     return 0;
 }

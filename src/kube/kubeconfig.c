@@ -15,6 +15,7 @@
 #include "vpa/base/buf.h"
 #include "vpa/base/file.h"
 #include "vpa/base/str.h"
+#include "vpa/base/url.h"
 #include "vpa/json/yaml.h"
 #include "vpa/net/tls.h"
 
@@ -150,13 +151,19 @@ static const struct vpa_json *named(const struct vpa_json *list, const char *nam
 static void check_proxy(struct reader *r)
 {
     const char *proxy = r->config->proxy;
+    const char *shown = proxy && strchr(proxy, '@') ? "(with credentials)" : proxy;
 
-    if (proxy && !vpa_str_starts_with(proxy, "http://") &&
-        !vpa_str_starts_with(proxy, "https://") && !vpa_str_starts_with(proxy, "socks5://"))
+    if (!proxy)
+        return;
+    if (vpa_url_check(proxy, NULL) < 0)
+        complain(r, "invalid 'proxy-url' \"%s\" for cluster \"%s\": could not parse: %s", shown,
+                 r->cluster, shown);
+    else if (!vpa_str_starts_with(proxy, "http://") && !vpa_str_starts_with(proxy, "https://") &&
+             !vpa_str_starts_with(proxy, "socks5://"))
         complain(r,
                  "invalid 'proxy-url' \"%s\" for cluster \"%s\": unsupported scheme, must be http, "
                  "https, or socks5",
-                 strchr(proxy, '@') ? "(with credentials)" : proxy, r->cluster);
+                 shown, r->cluster);
 }
 
 static void read_cluster(struct reader *r, const struct vpa_json *cluster)

@@ -34,8 +34,8 @@ static int read_part(struct vpa_slice run, struct vpa_slice item, const char *pa
     vpa_auto_free char *text = vpa_xstrndup(run.ptr, run.len);
 
     if (vpa_double_parse(text, out, NULL) < 0)
-        return vpa_fail(err, VPA_INVALID, "specification %.*s %sformat error",
-                        (int)(item.len < 64 ? item.len : 64), item.ptr, part);
+        return vpa_fail(err, VPA_INVALID, "specification %.*s %sformat error", (int)item.len,
+                        item.ptr, part);
     return 0;
 }
 
@@ -46,8 +46,8 @@ static int read_size(struct vpa_slice item, struct vpa_crane_size *out, struct v
     struct vpa_slice more = next_number(&at, end);
 
     if (!memory.len || more.len)
-        return vpa_fail(err, VPA_INVALID, "specification %.*s format error",
-                        (int)(item.len < 64 ? item.len : 64), item.ptr);
+        return vpa_fail(err, VPA_INVALID, "specification %.*s format error", (int)item.len,
+                        item.ptr);
     if (read_part(cpu, item, "cpu ", &out->cores, err) < 0)
         return -1;
     return read_part(memory, item, "memory ", &out->gib, err);

@@ -22,6 +22,10 @@ static const struct {
      "invalid configuration: no server found for cluster \"k\""},
     {CONTEXT "clusters:\n- name: k\n  cluster: {server: 'ftp://x'}\n" USER("    token: t\n"),
      "invalid configuration: host must be a URL or a host:port pair: \"ftp://x\""},
+    {CONTEXT "clusters:\n- name: k\n  cluster: {server: 'https://h:abc'}\n" USER("    token: t\n"),
+     "invalid configuration: host must be a URL or a host:port pair: \"https://h:abc\""},
+    {CONTEXT "clusters:\n- name: k\n  cluster: {server: 'h:abc'}\n" USER("    token: t\n"),
+     "invalid configuration: parse \"http://h:abc\": invalid port \":abc\" after host"},
     {CONTEXT "clusters:\n- name: k\n  cluster: {server: 12}\n" USER("    token: t\n"),
      "invalid configuration: cluster \"k\": server: expected string, got number"},
     {CONTEXT CLUSTER("    insecure-skip-tls-verify: maybe\n") USER("    token: t\n"),
@@ -46,6 +50,12 @@ static const struct {
      "allowed"},
     {CONTEXT CLUSTER("    proxy-url: gopher://x\n") USER("    token: t\n"),
      "invalid configuration: invalid 'proxy-url' \"gopher://x\" for cluster \"k\""},
+    {CONTEXT CLUSTER("    proxy-url: http://x:abc\n") USER("    token: t\n"),
+     "invalid configuration: invalid 'proxy-url' \"http://x:abc\" for cluster \"k\": could not "
+     "parse: http://x:abc"},
+    {CONTEXT CLUSTER("    proxy-url: http://u:p@x:abc\n") USER("    token: t\n"),
+     "invalid configuration: invalid 'proxy-url' \"(with credentials)\" for cluster \"k\": could "
+     "not parse: (with credentials)"},
     {CONTEXT CLUSTER("") USER("    token: t\n    username: a\n    password: b\n"),
      "invalid configuration: more than one authentication method found for u; found [token "
      "basicAuth], "

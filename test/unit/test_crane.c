@@ -294,6 +294,27 @@ START_TEST(wrong_lists_are_refused)
 }
 END_TEST
 
+#define LONG_LETTERS "-a-machine-type-whose-name-of-nearly-a-hundred-characters-has-no-number-in-it"
+#define LONG_ITEM "9" LONG_LETTERS
+
+static const struct {
+    const char *list, *text;
+} size_errors[] = {
+    {"2c4g," LONG_ITEM ",4c8g", "specification " LONG_ITEM " format error"},
+    {"1.2.3c4g" LONG_ITEM ",4c8g", "specification 1.2.3c4g" LONG_ITEM " format error"},
+    {"1..c4g" LONG_LETTERS, "specification 1..c4g" LONG_LETTERS " cpu format error"},
+    {"1c4..g" LONG_LETTERS, "specification 1c4..g" LONG_LETTERS " memory format error"},
+};
+
+START_TEST(a_wrong_size_is_told_as_a_whole)
+{
+    struct vpa_crane_sizes list;
+
+    ck_assert_int_eq(vpa_crane_sizes_parse(size_errors[_i].list, &list, &err), -1);
+    ck_assert_str_eq(err.text, size_errors[_i].text);
+}
+END_TEST
+
 /* A wave of a day is found in two weeks of it with a little noise; none in a line. */
 START_TEST(a_daily_wave_has_a_period)
 {
@@ -472,6 +493,7 @@ int main(void)
     tcase_add_test(tc, no_name_leaves_its_quotes);
     tcase_add_loop_test(tc, sizes_hold_both, 0, VPA_COUNT(sizes));
     tcase_add_loop_test(tc, wrong_lists_are_refused, 0, VPA_COUNT(wrong_sizes));
+    tcase_add_loop_test(tc, a_wrong_size_is_told_as_a_whole, 0, (int)VPA_COUNT(size_errors));
     tcase_add_test(tc, a_daily_wave_has_a_period);
     tcase_add_loop_test(tc, fast_and_small_waves_are_noise, 0, VPA_COUNT(small_waves));
     tcase_add_loop_test(tc, the_largest_waves_stay, 0, VPA_COUNT(kept_waves));

@@ -60,8 +60,10 @@ static const struct {
     {"user", "https://u:p%40@prom:1", "https://prom:1/api/v1/query_range", "Basic dTpwQA==", NULL},
     {"user_without_password", "http://u@prom", "http://prom/api/v1/query_range",
      "Basic dTo=", NULL},
-    {"bad_escape_is_kept", "http://u%zz:p@prom", "http://prom/api/v1/query_range", "Basic dSV6ejpw",
-     NULL},
+    {"bad_escape", "http://u%zz:p@prom", NULL, NULL,
+     "parse \"http://u%zz:p@prom\": invalid URL escape \"%zz\""},
+    {"bad_port", "http://prom:abc", NULL, NULL,
+     "parse \"http://prom:abc\": invalid port \":abc\" after host"},
     {"path_with_a_colon", "prom/a:9", "prom/a:9/api/v1/query_range", NULL, NULL},
     {"query_with_a_colon", "prom?a=b:9", "prom/api/v1/query_range?a=b:9", NULL, NULL},
     {"fragment_with_a_colon", "prom#b:9", "prom/api/v1/query_range", NULL, NULL},
@@ -74,9 +76,9 @@ static const struct {
     {"underscore", "my_prom:9090", NULL, NULL,
      "parse \"my_prom:9090\": first path segment in URL cannot contain colon"},
     {"delete_character", "http://a\x7f", NULL, NULL,
-     "parse \"http://a\x7f\": net/url: invalid control character in URL"},
+     "parse \"http://a\\x7f\": net/url: invalid control character in URL"},
     {"control_character", "http://a\nb", NULL, NULL,
-     "parse \"http://a\nb\": net/url: invalid control character in URL"},
+     "parse \"http://a\\nb\": net/url: invalid control character in URL"},
 };
 
 START_TEST(splits_addresses)

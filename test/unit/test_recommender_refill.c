@@ -401,6 +401,67 @@ START_TEST(each_fill_reads_the_token)
 }
 END_TEST
 
+#define IN_HISTORY_OF(uid, target, annotation)                                                     \
+    APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\","          \
+          "\"metadata\":{\"name\":\"web\",\"namespace\":\"shop\",\"uid\":\"" uid                   \
+          "\",\"generation\":1,\"annotations\":{" annotation                                       \
+          "\"crane.vpa.autoscaling.k8s.io/mode\":\"history\"},"                                    \
+          "\"creationTimestamp\":\"2026-01-15T10:00:00Z\"},\"spec\":{"                             \
+          "\"recommenders\":[{\"name\":\"crane\"}],\"targetRef\":{\"apiVersion\":"                 \
+          "\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"" target "\"}}}")
+
+/* What was filled was not this VPA's, or not with these parameters. */
+static const struct {
+    const char *vpa;
+    int questions; /* in the three passes after it has changed */
+} changes[] = {
+    {IN_HISTORY_OF("a", "web", "\"any\":\"1\","), 0},
+    {IN_HISTORY_OF("a", "api", ""), 2},
+    {IN_HISTORY_OF("b", "web", ""), 2}, /* deleted and made anew between two passes */
+    {IN_HISTORY_OF("a", "web",
+                   "\"crane.vpa.autoscaling.k8s.io/cpu-model-history-length\":\"72h\","),
+     2},
+    {IN_HISTORY_OF("a", "web", EVERY_MINUTE), 6},
+};
+
+START_TEST(what_has_changed_is_filled_at_once)
+{
+    change(APPLY("{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"name\":"
+                 "\"api\",\"namespace\":\"shop\"},\"spec\":{\"selector\":{\"matchLabels\":{"
+                 "\"app\":\"web\"}}}}"));
+    change(IN_HISTORY_OF("a", "web", ""));
+    start_connected();
+    for (int i = 0; i < 3; i++)
+        pass(USAGE("150m", "150Mi"));
+    ck_assert_int_eq(questions, 2);
+    change(changes[_i].vpa);
+    for (int i = 0; i < 3; i++)
+        pass(USAGE("150m", "150Mi"));
+    ck_assert_int_eq(questions, 2 + changes[_i].questions);
+    ck_assert_int_eq(target_cpu(), 2300);
+}
+END_TEST
+
+/* It is tried again at once, and waits no longer than others after that. */
+START_TEST(what_has_changed_has_not_failed)
+{
+    change(IN_HISTORY_OF("a", "web", ""));
+    start_connected();
+    status = 400;
+    for (int i = 0; i < 3; i++) {
+        pass(USAGE("150m", "150Mi"));
+        vpa_loop_pump(loop, REFILL_RETRY << i);
+    }
+    ck_assert_int_eq(questions, 3);
+    change(IN_HISTORY_OF("b", "web", ""));
+    pass(USAGE("150m", "150Mi"));
+    ck_assert_int_eq(questions, 4);
+    vpa_loop_pump(loop, REFILL_RETRY);
+    pass(USAGE("150m", "150Mi"));
+    ck_assert_int_eq(questions, 5);
+}
+END_TEST
+
 START_TEST(mode_live_asks_nobody)
 {
     change(VPA("web", "2026-01-15T10:00:00Z"));
@@ -431,6 +492,8 @@ int main(void)
     tcase_add_test(tc, each_fill_reads_the_token);
     tcase_add_loop_test(tc, one_vpa_that_fails_keeps_no_other_waiting, 0, 2);
     tcase_add_test(tc, an_answer_without_end_is_given_up);
+    tcase_add_loop_test(tc, what_has_changed_is_filled_at_once, 0, (int)VPA_COUNT(changes));
+    tcase_add_test(tc, what_has_changed_has_not_failed);
     tcase_add_test(tc, mode_live_asks_nobody);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
