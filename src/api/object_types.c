@@ -4,7 +4,7 @@
  * usually ends there. No two names of a table differ in letter case alone, so a name that is there
  * as it is written needs no look at the others.
  */
-#include "vpa/api/pod_types.h"
+#include "vpa/api/object_types.h"
 
 #include <string.h>
 
@@ -61,107 +61,134 @@ struct field {
 #define LIST(NAME, FIELDS) FIELD(#NAME, LIST, FIELDS)
 #define TABLE(NAME, ...) static const struct field NAME[] = {__VA_ARGS__, FIELDS_END}
 
-#include "pod_type_tables.h"
+#include "object_type_tables.h"
 
-static int check_object(struct vpa_arena *arena, const struct vpa_json *node,
-                        const struct field *fields, struct vpa_error *err);
+/* Each function below gives one of enum vpa_types: what is told in err by then, and needs the names
+ * of the members above it. */
+struct walk {
+    struct vpa_arena *arena;
+    bool first_ends; /* nothing is looked at behind the first mistake */
+    bool told;       /* a member of a wrong type */
+    struct vpa_error *err;
+};
 
-static int wrong(const struct vpa_json *node, const char *want, struct vpa_error *err)
+static enum vpa_types check_object(struct walk *w, const struct vpa_json *node,
+                                   const struct field *fields);
+
+static enum vpa_types wrong(struct walk *w, const struct vpa_json *node, const char *want)
 {
-    return vpa_fail(err, VPA_INVALID, "expected %s, found %s", want, vpa_json_type_name(node));
+    if (w->told)
+        return VPA_TYPES_RIGHT;
+    w->told = true;
+    vpa_fail(w->err, VPA_INVALID, "expected %s, found %s", want, vpa_json_type_name(node));
+    return VPA_TYPES_WRONG;
 }
 
-static int check_string(const struct vpa_json *node, struct vpa_error *err)
+static bool ends(const struct walk *w, enum vpa_types types)
 {
-    return vpa_json_type(node) == VPA_JSON_STRING ? 0 : wrong(node, "string", err);
+    return types == VPA_TYPES_QUANTITY || (types == VPA_TYPES_WRONG && w->first_ends);
 }
 
-static int check_int(const struct vpa_json *node, enum type type, struct vpa_error *err)
+static bool is_int(const struct vpa_json *node, enum type type)
 {
     int64_t wide;
     int32_t narrow;
 
-    if (type == INT64 ? vpa_json_int64(node, &wide) : vpa_json_int32(node, &narrow))
-        return 0;
-    return wrong(node, type == INT64 ? "64-bit integer" : "32-bit integer", err);
+    return type == INT64 ? vpa_json_int64(node, &wide) : vpa_json_int32(node, &narrow);
 }
 
-static int check_time(const struct vpa_json *node, struct vpa_error *err)
+static enum vpa_types check_int(struct walk *w, const struct vpa_json *node, enum type type)
+{
+    if (is_int(node, type))
+        return VPA_TYPES_RIGHT;
+    return wrong(w, node, type == INT64 ? "64-bit integer" : "32-bit integer");
+}
+
+static enum vpa_types check_time(struct walk *w, const struct vpa_json *node)
 {
     const char *text = vpa_json_string(node);
     vpa_time t;
 
     if (!text)
-        return wrong(node, "time", err);
-    return vpa_time_parse(text, &t, err);
+        return wrong(w, node, "time");
+    if (vpa_time_parse(text, &t, w->told ? NULL : w->err) == 0 || w->told)
+        return VPA_TYPES_RIGHT;
+    w->told = true;
+    return VPA_TYPES_WRONG;
 }
 
-static int check_scalar(struct vpa_arena *arena, const struct vpa_json *node, enum type type,
-                        struct vpa_error *err)
+static enum vpa_types check_scalar(struct walk *w, const struct vpa_json *node, enum type type)
 {
     struct vpa_quantity q;
     bool b;
 
     switch (type) {
     case STRING:
-        return check_string(node, err);
+        return vpa_json_string(node) ? VPA_TYPES_RIGHT : wrong(w, node, "string");
     case BOOL:
-        return vpa_json_bool(node, &b) ? 0 : wrong(node, "boolean", err);
+        return vpa_json_bool(node, &b) ? VPA_TYPES_RIGHT : wrong(w, node, "boolean");
     case INT32:
     case INT64:
-        return check_int(node, type, err);
+        return check_int(w, node, type);
     case QUANTITY:
-        return vpa_quantity_decode(arena, node, &q, err);
+        return vpa_quantity_decode(w->arena, node, &q, w->err) < 0 ? VPA_TYPES_QUANTITY
+                                                                   : VPA_TYPES_RIGHT;
     case INT_OR_STRING:
-        return vpa_json_string(node) ? 0 : check_int(node, INT32, err);
+        return vpa_json_string(node) ? VPA_TYPES_RIGHT : check_int(w, node, INT32);
     case TIME:
-        return check_time(node, err);
+        return check_time(w, node);
     default:
-        return 0;
+        return VPA_TYPES_RIGHT;
     }
 }
 
 /* The children of an array or object, all of one type. */
-static int check_children(struct vpa_arena *arena, const struct vpa_json *node, bool array,
-                          enum type type, const struct field *fields, struct vpa_error *err)
+static enum vpa_types check_children(struct walk *w, const struct vpa_json *node, bool array,
+                                     enum type type, const struct field *fields)
 {
+    enum vpa_types all = VPA_TYPES_RIGHT;
     size_t i = 0;
 
     if (array ? !vpa_json_is_array(node) : !vpa_json_is_object(node))
-        return wrong(node, array ? "array" : "object", err);
+        return wrong(w, node, array ? "array" : "object");
     vpa_json_foreach (child, node) {
-        int result = vpa_json_is_null(child) ? 0
-                     : type == OBJECT        ? check_object(arena, child, fields, err)
-                                             : check_scalar(arena, child, type, err);
-        if (result < 0)
-            return array ? vpa_wrap(err, "[%zu]", i) : vpa_wrap(err, "%s", vpa_json_name(child));
+        enum vpa_types types = vpa_json_is_null(child) ? VPA_TYPES_RIGHT
+                               : type == OBJECT        ? check_object(w, child, fields)
+                                                       : check_scalar(w, child, type);
+        if (types && array)
+            vpa_wrap(w->err, "[%zu]", i);
+        else if (types)
+            vpa_wrap(w->err, "%s", vpa_json_name(child));
+        if (ends(w, types))
+            return types;
+        all = types ? types : all;
         i++;
     }
-    return 0;
+    return all;
 }
 
-static int check_member(struct vpa_arena *arena, const struct vpa_json *node,
-                        const struct field *field, struct vpa_error *err)
+static enum vpa_types check_member(struct walk *w, const struct vpa_json *node,
+                                   const struct field *field)
 {
     if (vpa_json_is_null(node))
-        return 0;
+        return VPA_TYPES_RIGHT;
     switch (field->type) {
     case OBJECT:
-        return check_object(arena, node, field->fields, err);
+        return check_object(w, node, field->fields);
     case LIST:
-        return check_children(arena, node, true, OBJECT, field->fields, err);
+        return check_children(w, node, true, OBJECT, field->fields);
     case STRINGS:
-        return check_children(arena, node, true, STRING, NULL, err);
+        return check_children(w, node, true, STRING, NULL);
     case INT32S:
-        return check_children(arena, node, true, INT32, NULL, err);
+        return check_children(w, node, true, INT32, NULL);
     case INT64S:
-        return check_children(arena, node, true, INT64, NULL, err);
+        return check_children(w, node, true, INT64, NULL);
     case STRING_MAP:
-        return check_children(arena, node, false, STRING, NULL, err);
+        return check_children(w, node, false, STRING, NULL);
     case QUANTITY_MAP:
-        return check_children(arena, node, false, QUANTITY, NULL, err);
+        return check_children(w, node, false, QUANTITY, NULL);
     default:
-        return check_scalar(arena, node, field->type, err);
+        return check_scalar(w, node, field->type);
     }
 }
 
@@ -199,23 +226,38 @@ static const struct field *find_field(const struct field *fields, const struct f
 }
 
 /* The depth of the walk is that of the table. */
-static int check_object(struct vpa_arena *arena, const struct vpa_json *node,
-                        const struct field *fields, struct vpa_error *err)
+static enum vpa_types check_object(struct walk *w, const struct vpa_json *node,
+                                   const struct field *fields)
 {
     const struct field *next = fields;
+    enum vpa_types all = VPA_TYPES_RIGHT;
 
     if (!vpa_json_is_object(node))
-        return wrong(node, "object", err);
+        return wrong(w, node, "object");
     vpa_json_foreach (member, node) {
         const struct field *field =
             find_field(fields, &next, vpa_json_name(member), vpa_json_name_length(member));
-        if (field && check_member(arena, member, field, err) < 0)
-            return vpa_wrap(err, "%s", field->name);
+        enum vpa_types types = field ? check_member(w, member, field) : VPA_TYPES_RIGHT;
+        if (types)
+            vpa_wrap(w->err, "%s", field->name);
+        if (ends(w, types))
+            return types;
+        all = types ? types : all;
     }
-    return 0;
+    return all;
 }
 
 int vpa_pod_check_types(struct vpa_arena *arena, const struct vpa_json *pod, struct vpa_error *err)
 {
-    return check_object(arena, pod, pod_fields, err);
+    struct walk w = {.arena = arena, .first_ends = true, .err = err};
+
+    return check_object(&w, pod, pod_fields) == VPA_TYPES_RIGHT ? 0 : -1;
+}
+
+enum vpa_types vpa_object_check_types(struct vpa_arena *arena, const struct vpa_json *vpa,
+                                      struct vpa_error *err)
+{
+    struct walk w = {.arena = arena, .err = err};
+
+    return check_object(&w, vpa, vpa_fields);
 }
