@@ -1,7 +1,8 @@
 /*
  * The members of a Pod and all that is in it, in the order of the Go structures (core/v1, 1.36),
- * which is also the order in which API servers write them, and those of a VerticalPodAutoscaler
- * (autoscaling.k8s.io/v1). Included by object_types.c only.
+ * which is also the order in which API servers write them, those of a review's response
+ * (admission/v1) and of a VerticalPodAutoscaler (autoscaling.k8s.io/v1). Included by
+ * object_types.c only.
  */
 TABLE(name_value_fields, STRING(name), STRING(value));
 TABLE(name_ref_fields, STRING(name));
@@ -230,6 +231,16 @@ TABLE(pod_status_fields, INT64(observedGeneration), STRING(phase),
 TABLE(pod_fields, STRING(kind), STRING(apiVersion), OBJECT(metadata, meta_fields),
       OBJECT(spec, pod_spec_fields), OBJECT(status, pod_status_fields));
 
+TABLE(list_meta_fields, STRING(selfLink), STRING(resourceVersion), STRING(continue),
+      INT64(remainingItemCount));
+TABLE(cause_fields, STRING(reason), STRING(message), STRING(field));
+TABLE(details_fields, STRING(name), STRING(group), STRING(kind), STRING(uid),
+      LIST(causes, cause_fields), INT32(retryAfterSeconds));
+TABLE(status_fields, STRING(kind), STRING(apiVersion), OBJECT(metadata, list_meta_fields),
+      STRING(status), STRING(message), STRING(reason), OBJECT(details, details_fields),
+      INT32(code));
+TABLE(response_fields, STRING(uid), BOOL(allowed), OBJECT(status, status_fields), STRING(patch),
+      STRING(patchType), STRING_MAP(auditAnnotations), STRINGS(warnings));
 TABLE(target_fields, STRING(kind), STRING(name), STRING(apiVersion));
 TABLE(requirement_fields, STRINGS(resources), STRING(changeRequirement));
 TABLE(update_policy_fields, STRING(updateMode), INT32(minReplicas),

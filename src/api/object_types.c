@@ -254,6 +254,14 @@ int vpa_pod_check_types(struct vpa_arena *arena, const struct vpa_json *pod, str
     return check_object(&w, pod, pod_fields) == VPA_TYPES_RIGHT ? 0 : -1;
 }
 
+int vpa_response_check_types(struct vpa_arena *arena, const struct vpa_json *response,
+                             struct vpa_error *err)
+{
+    struct walk w = {.arena = arena, .first_ends = true, .err = err};
+
+    return check_object(&w, response, response_fields) == VPA_TYPES_RIGHT ? 0 : -1;
+}
+
 enum vpa_types vpa_object_check_types(struct vpa_arena *arena, const struct vpa_json *vpa,
                                       struct vpa_error *err)
 {
