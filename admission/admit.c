@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#include "vpa/api/pod_types.h"
+#include "vpa/api/object_types.h"
 #include "vpa/api/review.h"
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"

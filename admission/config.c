@@ -10,6 +10,8 @@
 #define ROW(KIND, NAME, FIELD, PRESET, HELP)                                                       \
     VPA_FLAG_##KIND(NAME, struct admission_config, FIELD, PRESET, HELP)
 
+const char admission_registration_name[] = "vpa-webhook-config";
+
 const struct vpa_flag admission_flag_rows[] = {
     VPA_COMMON_FLAGS(struct admission_config, common, ":8944"),
     ROW(INT, "port", port, 8000, "TCP port of the webhook, all interfaces"),
@@ -40,7 +42,7 @@ const struct vpa_flag admission_flag_rows[] = {
         "patched or refused, register nothing (not known upstream)"),
     ROW(BOOL, "register-webhook", register_webhook, true,
         "Create the MutatingWebhookConfiguration at start"),
-    ROW(STRING, "webhook-config-name", webhook_config_name, "vpa-webhook-config",
+    ROW(STRING, "webhook-config-name", webhook_config_name, admission_registration_name,
         "Name of the MutatingWebhookConfiguration, ours or made by others (not known upstream)"),
     ROW(STRING, "webhook-service", webhook_service, "vpa-webhook",
         "Service that the registration names"),
@@ -92,6 +94,11 @@ int admission_config_check(const struct admission_config *config, int *exit_stat
     if (config->port < 0 || config->port > 65535)
         return vpa_fail(err, VPA_INVALID, "--port must be between 0 and 65535.");
     return 0;
+}
+
+bool admission_config_knows_registration(const struct admission_config *config)
+{
+    return config->register_webhook || config->webhook_config_name != admission_registration_name;
 }
 
 int admission_config_tls_version(const struct admission_config *config, enum vpa_tls_version *out,

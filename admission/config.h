@@ -39,6 +39,9 @@ struct admission_config {
     struct vpa_ledger_flags ledger;            /* ours */
 };
 
+/* The name of the registration where --webhook-config-name is not given. */
+extern const char admission_registration_name[];
+
 extern const struct vpa_flag admission_flag_rows[];
 extern const size_t admission_flag_count;
 
@@ -46,6 +49,9 @@ extern const size_t admission_flag_count;
  * set. */
 int admission_config_check(const struct admission_config *config, int *exit_status,
                            struct vpa_error *err) VPA_MUST_CHECK;
+/* Whether anybody has said what the registration is called: we, who make it, or whoever gave the
+ * flag, were it with the default's text. */
+bool admission_config_knows_registration(const struct admission_config *config);
 /* --min-tls-version; fails with upstream's text. */
 int admission_config_tls_version(const struct admission_config *config, enum vpa_tls_version *out,
                                  struct vpa_error *err) VPA_MUST_CHECK;

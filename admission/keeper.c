@@ -289,14 +289,13 @@ static const char *fault(struct keeper *k, bool *ours)
     return k->options.ca_is_wrong(k->options.ctx, view) ? "caBundle" : NULL;
 }
 
-/* Where it may not be read, that the webhook answers is all that is asked for. */
 static void tell_right(struct keeper *k)
 {
-    enum registration_state state = registration_state(k->options.registration);
+    const struct registration *r = k->options.registration;
 
-    if (state == REGISTRATION_PRESENT)
+    if (registration_state(r) == REGISTRATION_PRESENT)
         is_right(k);
-    else if (state == REGISTRATION_FORBIDDEN)
+    else if (registration_is_out_of_sight(r))
         meter_registration(true);
 }
 

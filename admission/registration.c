@@ -25,6 +25,7 @@ struct registration {
     struct vpa_reflector *reflector; /* NULL: read by the timer */
     bool asked;                      /* whether we may watch */
     bool seen;                       /* in the list under way */
+    bool found;                      /* it has been there, so the name is right */
     enum registration_state state;
     int64_t heard; /* monotonic */
     struct registration_view view;
@@ -34,18 +35,37 @@ static void read_now(void *ctx);
 
 /* ---- what was heard ---- */
 
+static void tell_state(const struct registration *r)
+{
+    const char *name = r->options.wanted.config->webhook_config_name;
+
+    if (r->state == REGISTRATION_FORBIDDEN)
+        VPA_WARN("We may not read our registration: the status lease tells only that the webhook "
+                 "answers",
+                 VPA_KV("name", name));
+    else if (r->state == REGISTRATION_ELSEWHERE)
+        VPA_WARN("No registration has the default name, and --webhook-config-name names no other: "
+                 "the status lease tells only that the webhook answers",
+                 VPA_KV("name", name));
+}
+
 static void set_state(struct registration *r, enum registration_state state)
 {
     bool changed = r->state != state;
 
     r->heard = vpa_loop_monotonic(r->loop);
     r->state = state;
-    if (changed && state == REGISTRATION_FORBIDDEN)
-        VPA_WARN("We may not read our registration: the status lease tells only that the webhook "
-                 "answers",
-                 VPA_KV("name", r->options.wanted.config->webhook_config_name));
+    if (changed)
+        tell_state(r);
     if (changed)
         r->options.changed(r->options.ctx);
+}
+
+static void is_absent(struct registration *r)
+{
+    bool known = r->found || admission_config_knows_registration(r->options.wanted.config);
+
+    set_state(r, known ? REGISTRATION_ABSENT : REGISTRATION_ELSEWHERE);
 }
 
 static void take(struct registration *r, const struct vpa_json *object)
@@ -57,6 +77,7 @@ static void take(struct registration *r, const struct vpa_json *object)
         r->heard = vpa_loop_monotonic(r->loop);
         return;
     }
+    r->found = true;
     registration_view_read(&r->view, object, &r->options.wanted);
     r->state = REGISTRATION_UNKNOWN; /* so that it is a change */
     set_state(r, REGISTRATION_PRESENT);
@@ -77,7 +98,7 @@ static int on_object(void *ctx, enum vpa_reflector_event event, const struct vpa
     (void)err;
     r->seen = true;
     if (event == VPA_REFLECTOR_DELETED)
-        set_state(r, REGISTRATION_ABSENT);
+        is_absent(r);
     else
         take(r, object);
     return 0;
@@ -88,7 +109,7 @@ static void on_listed(void *ctx)
     struct registration *r = ctx;
 
     if (!r->seen)
-        set_state(r, REGISTRATION_ABSENT);
+        is_absent(r);
 }
 
 static void watch(struct registration *r)
@@ -164,7 +185,7 @@ static void take_answer(struct registration *r, const struct vpa_kube_result *re
     struct vpa_error why;
 
     if (err && err->code == VPA_NOT_FOUND)
-        set_state(r, REGISTRATION_ABSENT);
+        is_absent(r);
     else if (err && result->status_code == 403) /* a 401 says nothing of our rights */
         set_state(r, REGISTRATION_FORBIDDEN);
     else if (err)
@@ -181,11 +202,9 @@ static void on_answer(void *ctx, const struct vpa_kube_result *result, const str
 
     r->request = NULL;
     take_answer(r, result, err);
-    if (r->state == REGISTRATION_ABSENT || r->state == REGISTRATION_PRESENT) {
-        if (!r->asked) {
-            ask_right(r);
-            return;
-        }
+    if (r->state != REGISTRATION_UNKNOWN && r->state != REGISTRATION_FORBIDDEN && !r->asked) {
+        ask_right(r);
+        return;
     }
     vpa_timer_start(r->timer,
                     r->state == REGISTRATION_FORBIDDEN ? FORBIDDEN_POLL : REGISTRATION_POLL);
@@ -245,9 +264,16 @@ enum registration_state registration_state(const struct registration *r)
 
     if (r->reflector && vpa_reflector_age(r->reflector, now) < age)
         age = vpa_reflector_age(r->reflector, now);
-    if (r->state == REGISTRATION_FORBIDDEN)
-        return r->state; /* asked more seldom, and nothing rests on it */
+    if (r->state == REGISTRATION_FORBIDDEN || r->state == REGISTRATION_ELSEWHERE)
+        return r->state; /* the first is asked more seldom, and nothing rests on them */
     return age > REGISTRATION_AGE_MAX ? REGISTRATION_UNKNOWN : r->state;
+}
+
+bool registration_is_out_of_sight(const struct registration *r)
+{
+    enum registration_state state = registration_state(r);
+
+    return state == REGISTRATION_FORBIDDEN || state == REGISTRATION_ELSEWHERE;
 }
 
 const struct registration_view *registration_view(const struct registration *r)

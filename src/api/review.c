@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "vpa/api/object_types.h"
 #include "vpa/json/json_decode.h"
 
 /* ---- request ---- */
@@ -53,29 +54,17 @@ static int check_extra(struct vpa_arena *arena, const struct vpa_json *node, voi
 static int check_response(struct vpa_arena *arena, const struct vpa_json *node, void *out,
                           struct vpa_error *err)
 {
-    static const char *const texts[] = {"uid", "patchType"};
     const char *patch = vpa_json_string(vpa_json_find(node, "patch"));
     vpa_auto_buf bytes = VPA_BUF(SIZE_MAX / 2);
-    bool allowed;
 
     *(bool *)out = true;
     if (vpa_json_is_null(node))
         return 0;
-    if (!vpa_json_is_object(node))
-        return vpa_json_wrong_type(node, "object", err);
-    for (size_t i = 0; i < VPA_COUNT(texts); i++) {
-        const struct vpa_json *text = vpa_json_find(node, texts[i]);
-        if (!vpa_json_is_null(text) && !vpa_json_string(text))
-            return vpa_json_wrong_type(text, "string", err);
-    }
-    const struct vpa_json *flag = vpa_json_find(node, "allowed");
-    if (!vpa_json_is_null(flag) && !vpa_json_bool(flag, &allowed))
-        return vpa_json_wrong_type(flag, "boolean", err);
-    if (!patch && !vpa_json_is_null(vpa_json_find(node, "patch")))
-        return vpa_json_wrong_type(vpa_json_find(node, "patch"), "string", err);
+    if (vpa_response_check_types(arena, node, err) < 0)
+        return -1;
     if (patch && vpa_base64_decode(&bytes, patch, strlen(patch), err) < 0)
         return vpa_wrap(err, "patch");
-    return check_strings(arena, vpa_json_find(node, "warnings"), out, err);
+    return 0;
 }
 
 #define TEXT(MEMBER, PATH) VPA_JSON_STRING(struct review, MEMBER, PATH, VPA_JSON_BORROW)

@@ -41,6 +41,7 @@ struct patch {
     /* Bytes of the pod's, with those that the patch adds so far. A key that is added twice is of
      * containers of one name: no API server takes that pod. */
     size_t annotations;
+    bool cut; /* something collected aside did not fit: what is left of it says another thing */
 };
 
 /* What a container has of something that the patch sets. */
@@ -50,17 +51,25 @@ struct values {
     const struct vpa_resource_list *now;
 };
 
+/* Opens an operation on the path. */
+static struct vpa_json_writer *add(struct patch *p)
+{
+    p->cut |= vpa_buf_failed(&p->path);
+    return vpa_json_patch_op(&p->ops, VPA_PATCH_ADD, vpa_buf_text(&p->path));
+}
+
 static void add_empty_object(struct patch *p)
 {
-    struct vpa_json_writer *w = vpa_json_patch_op(&p->ops, VPA_PATCH_ADD, vpa_buf_text(&p->path));
+    struct vpa_json_writer *w = add(p);
 
     vpa_json_open_object(w);
     vpa_json_close_object(w);
     vpa_json_patch_end_op(&p->ops);
 }
 
-static void add_annotation(struct patch *p, const char *key, const char *value)
+static void add_annotation(struct patch *p, const char *key, const struct vpa_buf *text)
 {
+    const char *value = vpa_buf_text(text);
     const char *replaced = vpa_labels_get(&p->pod->meta.annotations, key);
 
     p->annotations += strlen(value) + (replaced ? 0 : strlen(key));
@@ -68,7 +77,8 @@ static void add_annotation(struct patch *p, const char *key, const char *value)
     vpa_buf_clear(&p->path);
     vpa_buf_puts(&p->path, ANNOTATIONS);
     vpa_json_pointer_add(&p->path, key);
-    vpa_json_put_string(vpa_json_patch_op(&p->ops, VPA_PATCH_ADD, vpa_buf_text(&p->path)), value);
+    p->cut |= vpa_buf_failed(text);
+    vpa_json_put_string(add(p), value);
     vpa_json_patch_end_op(&p->ops);
 }
 
@@ -108,8 +118,7 @@ static void add_values(struct patch *p, size_t container, const struct values *o
     for (size_t i = 0; i < values->count; i++) {
         vpa_buf_truncate(&p->path, parent);
         vpa_json_pointer_add(&p->path, values->items[i].name);
-        vpa_json_put_quantity(vpa_json_patch_op(&p->ops, VPA_PATCH_ADD, vpa_buf_text(&p->path)),
-                              &values->items[i].quantity);
+        vpa_json_put_quantity(add(p), &values->items[i].quantity);
         vpa_json_patch_end_op(&p->ops);
         if (p->options->changes)
             tell_change(p, container, old, &values->items[i]);
@@ -169,13 +178,12 @@ static void add_resources(struct patch *p, size_t container, const struct vpa_co
 
 static void add_marker(struct patch *p, const struct vpa_container *container)
 {
-    vpa_auto_buf key = VPA_BUF(PATH_MAX_LEN);
     vpa_auto_buf value = VPA_BUF(MARKER_MAX_LEN);
 
-    vpa_buf_puts(&key, VPA_BOOST_ANNOTATION_PREFIX);
-    vpa_buf_puts(&key, container->name);
     vpa_boost_marker_format(container, &value);
-    add_annotation(p, vpa_buf_text(&key), vpa_buf_text(&value));
+    add_annotation(p,
+                   vpa_arena_printf(p->arena, "%s%s", VPA_BOOST_ANNOTATION_PREFIX, container->name),
+                   &value);
 }
 
 static void clear_plan(struct vpa_container_plan *plan)
@@ -275,7 +283,7 @@ static void add_observed_containers(struct patch *p)
             vpa_buf_puts(&names, ", ");
         vpa_buf_puts(&names, p->pod->containers[i].name);
     }
-    add_annotation(p, VPA_OBSERVED_ANNOTATION, vpa_buf_text(&names));
+    add_annotation(p, VPA_OBSERVED_ANNOTATION, &names);
 }
 
 static void patch_containers(struct patch *p, struct vpa_container_plan *plans)
@@ -316,7 +324,7 @@ static void write_patch(struct patch *p, struct vpa_container_plan *plans, struc
     }
     patch_containers(p, plans);
     if (p->updates.len)
-        add_annotation(p, VPA_UPDATES_ANNOTATION, vpa_buf_text(&p->updates));
+        add_annotation(p, VPA_UPDATES_ANNOTATION, &p->updates);
     add_observed_containers(p);
     vpa_json_patch_end(&p->ops);
     if (p->options->changes)
@@ -334,6 +342,8 @@ static int fits_pod(struct patch *p, const struct vpa_container_plan *plans,
     if (p->annotations > ANNOTATIONS_MAX)
         return vpa_fail(err, VPA_LIMIT, "its annotations would have %zu bytes, more than %zu",
                         p->annotations, ANNOTATIONS_MAX);
+    if (p->cut)
+        return vpa_fail(err, VPA_LIMIT, "a name is too long for a patch");
     if (!vpa_capping_is_bounded(p->pod, limits))
         return 0;
     wanted = vpa_plans_resources(p->arena, plans, p->pod->container_count);

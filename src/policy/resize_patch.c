@@ -63,6 +63,8 @@ static struct vpa_json_writer *open_op(struct vpa_json_patch *patch, enum vpa_pa
     vpa_buf_puts(&path, base);
     if (name)
         vpa_json_pointer_add(&path, name);
+    if (vpa_buf_failed(&path))
+        patch->writer.buf->failed = true; /* what is left of it is another path */
     return vpa_json_patch_op(patch, op, vpa_buf_text(&path));
 }
 

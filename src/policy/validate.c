@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vpa/api/object_types.h"
 #include "vpa/base/buf.h"
 #include "vpa/base/math.h"
 #include "vpa/base/str.h"
@@ -561,6 +562,22 @@ static const char *decoder_text(const char *text)
     return text;
 }
 
+/* Of several mistakes upstream's decoder tells a quantity; its words for others are not ours. */
+static int read_object(struct vpa_arena *arena, const struct vpa_json *node, struct vpa_object *out,
+                       struct vpa_error *err)
+{
+    struct vpa_error why;
+
+    if (!node)
+        return vpa_fail(err, VPA_INVALID, "unexpected end of JSON input");
+    enum vpa_types types = vpa_object_check_types(arena, node, &why);
+    if (types != VPA_TYPES_QUANTITY && vpa_object_decode(arena, node, out, err) < 0)
+        return -1;
+    if (types != VPA_TYPES_RIGHT)
+        *err = why;
+    return types == VPA_TYPES_RIGHT ? 0 : -1;
+}
+
 static int decode(struct vpa_arena *arena, const struct vpa_json *node, struct vpa_object *out,
                   struct vpa_findings *f)
 {
@@ -574,9 +591,7 @@ static int decode(struct vpa_arena *arena, const struct vpa_json *node, struct v
                                    VPA_LIST_MAX));
         return -1;
     }
-    if (!node)
-        vpa_fail(&err, VPA_INVALID, "unexpected end of JSON input");
-    else if (vpa_object_decode(arena, node, out, &err) == 0)
+    if (read_object(arena, node, out, &err) == 0)
         return 0;
     add_cause(f, "InternalError", ".",
               vpa_arena_printf(arena, "Internal error: %s", decoder_text(err.text)));

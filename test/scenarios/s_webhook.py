@@ -66,7 +66,7 @@ class Scene:
         cluster.install()
         cluster.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
         cluster.start_fakelet()
-        self.webhook = cluster.start_daemon("admission-controller", f"--register-webhook={str(ours).lower()}")
+        self.webhook = cluster.start_daemon("admission-controller", f"--register-webhook={str(ours).lower()}", f"--webhook-config-name={CONFIG}")
         if not ours:
             self.register()
         until(lambda: is_fresh(cluster), 60, "the Lease is renewed")

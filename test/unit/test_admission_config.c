@@ -86,6 +86,25 @@ START_TEST(checks_settings)
 }
 END_TEST
 
+/* The default's text is a name as any other, once it is given. */
+static const struct {
+    const char *arguments[ARGUMENTS_MAX];
+    bool known;
+} names[] = {
+    {{NULL}, true},
+    {{"--webhook-config-name=mine"}, true},
+    {{"--register-webhook=false"}, false},
+    {{"--register-webhook=false", "--webhook-config-name=mine"}, true},
+    {{"--register-webhook=false", "--webhook-config-name=vpa-webhook-config"}, true},
+};
+
+START_TEST(the_name_of_the_registration_is_known)
+{
+    parse(names[_i].arguments);
+    ck_assert_int_eq(admission_config_knows_registration(&config), names[_i].known);
+}
+END_TEST
+
 /* The Secret of the certificates has to be somewhere. */
 static const struct {
     const char *argument;
@@ -156,6 +175,7 @@ int main(void)
 
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, checks_settings, 0, (int)VPA_COUNT(checks));
+    tcase_add_loop_test(c, the_name_of_the_registration_is_known, 0, (int)VPA_COUNT(names));
     tcase_add_loop_test(c, a_secret_needs_a_namespace, 0, (int)VPA_COUNT(namespaces));
     tcase_add_loop_test(c, knows_two_versions_of_tls, 0, (int)VPA_COUNT(versions));
     suite_add_tcase(suite, c);

@@ -555,7 +555,7 @@ static void serve_certificate(vpa_duration from_now, vpa_duration lifetime)
     vpa_tls_pair_release(&pair);
 }
 
-enum proof_case { RIGHT, GONE, OTHER_CA, NO_CA, OTHER_NAME, EXPIRED, EXPIRES, FORBIDDEN };
+enum proof_case { RIGHT, GONE, UNNAMED, OTHER_CA, NO_CA, OTHER_NAME, EXPIRED, EXPIRES, FORBIDDEN };
 static const struct proof_row {
     const char *name;
     enum proof_case how;
@@ -563,7 +563,8 @@ static const struct proof_row {
 } proofs[] = {
     {"all is right", RIGHT, true},
     {"the registration may not be read", FORBIDDEN, true},
-    {"no registration", GONE, false},
+    {"no registration of the name that was given", GONE, false},
+    {"none of the default name, and none was given", UNNAMED, true},
     {"a caBundle of another CA", OTHER_CA, false},
     {"no caBundle", NO_CA, false},
     {"another service", OTHER_NAME, false},
@@ -581,6 +582,8 @@ static void set_scene(enum proof_case how)
     if (how == OTHER_NAME)
         f.config.webhook_service = "elsewhere";
     if (how == GONE)
+        f.config.webhook_config_name = "vpa-webhook-config";
+    if (how == GONE || how == UNNAMED)
         sim_cluster_unscript(f.sim);
     else if (how != FORBIDDEN)
         fixture_register(&f, how == OTHER_CA ? other.cert_pem : how == NO_CA ? NULL : ca.cert_pem);

@@ -499,7 +499,7 @@ static const struct report_row {
     {true, HELMS, OUR_CA, PODS, NO_PODS, "rules"},
     {true, CERT_MANAGERS, OLD_CA, NULL, NULL, "caBundle"},
     {false, "", OLD_CA, NULL, NULL, "caBundle"},
-    {false, NULL, NULL, NULL, NULL, "gone"},
+    {false, NULL, NULL, NULL, NULL, "gone"}, /* its name was given */
 };
 
 static const char *faulty(const struct report_row *row)
@@ -512,6 +512,7 @@ START_TEST(what_others_own_is_reported)
     const struct report_row *row = &reports[_i];
 
     config.register_webhook = row->registering;
+    config.webhook_config_name = NAME;
     set_object(faulty(row));
     start();
     expect_event("RegistrationFaulty",
@@ -545,6 +546,29 @@ START_TEST(what_may_not_be_read_counts_as_right)
 }
 END_TEST
 
+/* So it does where others have made it, under a name that nobody has told us. What has been there
+ * has that name. */
+START_TEST(what_is_called_otherwise_counts_as_right)
+{
+    config.register_webhook = false;
+    set_object("");
+    start();
+    ck_assert_int_eq(registration_state(registration), REGISTRATION_ELSEWHERE);
+    ck_assert_double_eq(RIGHT(), 1);
+    ck_assert_uint_eq(count_of(COLLECTION) + count_of(EVENTS), 0);
+    set_object(registered(OUR_CA, "", PODS, NO_PODS));
+    work_for(10 * VPA_SECOND);
+    ck_assert_double_eq(RIGHT(), 0);
+    set_object(registered(OUR_CA, "", NULL, NULL));
+    work_for(10 * VPA_SECOND);
+    ck_assert_double_eq(RIGHT(), 1);
+    set_object("");
+    work_for(10 * VPA_SECOND);
+    ck_assert_int_eq(registration_state(registration), REGISTRATION_ABSENT);
+    ck_assert_double_eq(RIGHT(), 0);
+}
+END_TEST
+
 /* As it was. */
 START_TEST(what_is_not_known_is_neither_right_nor_wrong)
 {
@@ -566,15 +590,18 @@ static const struct {
     const char *body;
     enum registration_state state, later;
     unsigned reviews; /* whether it may be watched is asked once, of who may read it */
+    bool theirs;      /* whose name nobody has told us */
 } states[] = {
-    {200, "{}", REGISTRATION_PRESENT, REGISTRATION_UNKNOWN, 1},
-    {404, NULL, REGISTRATION_ABSENT, REGISTRATION_UNKNOWN, 1},
-    {403, NULL, REGISTRATION_FORBIDDEN, REGISTRATION_FORBIDDEN, 0},
-    {401, NULL, REGISTRATION_UNKNOWN, REGISTRATION_UNKNOWN, 0}, /* who we are it did not see */
+    {200, "{}", REGISTRATION_PRESENT, REGISTRATION_UNKNOWN, 1, false},
+    {404, NULL, REGISTRATION_ABSENT, REGISTRATION_UNKNOWN, 1, false},
+    {404, NULL, REGISTRATION_ELSEWHERE, REGISTRATION_ELSEWHERE, 1, true},
+    {403, NULL, REGISTRATION_FORBIDDEN, REGISTRATION_FORBIDDEN, 0, false},
+    {401, NULL, REGISTRATION_UNKNOWN, REGISTRATION_UNKNOWN, 0, false}, /* it did not see us */
 };
 
 START_TEST(a_registration_is_known_for_a_while)
 {
+    config.register_webhook = !states[_i].theirs;
     answer("GET", states[_i].code, states[_i].body);
     ck_assert_int_eq(registration_state(registration), REGISTRATION_UNKNOWN);
     registration_start(registration);
@@ -799,6 +826,7 @@ int main(void)
     tcase_add_loop_test(tc, a_server_that_is_away_is_asked_later, 0, 1);
     tcase_add_loop_test(tc, a_server_that_is_away_is_asked_later, 401, 402);
     tcase_add_test(tc, what_may_not_be_read_counts_as_right);
+    tcase_add_test(tc, what_is_called_otherwise_counts_as_right);
     tcase_add_test(tc, what_is_not_known_is_neither_right_nor_wrong);
     tcase_add_test(tc, a_new_ca_is_no_repair);
     tcase_add_test(tc, another_fault_is_a_repair_while_the_ca_is_new);

@@ -484,6 +484,47 @@ START_TEST(annotations_stay_within_their_limit)
 }
 END_TEST
 
+/* A name that does not fit is left out, and what is left would be another path, or text. */
+static const struct {
+    size_t container, resource; /* letters of the names */
+    bool boost;
+    int result;
+} long_names[] = {
+    {3, 4000, false, 0}, {3, 5000, false, -1}, {5000, 3, false, 0},
+    {4000, 3, true, 0},  {5000, 3, true, -1},  {(1 << 20) + 1, 3, false, -1},
+};
+
+START_TEST(a_name_that_does_not_fit_changes_nothing)
+{
+    vpa_auto_arena arena = {0};
+    const char *container = vpa_arena_printf(&arena, "%0*d", (int)long_names[_i].container, 0);
+    const char *resource = vpa_arena_printf(&arena, "%0*d", (int)long_names[_i].resource, 0);
+    const struct patch_row row = {
+        .gate = long_names[_i].boost,
+        .spec = long_names[_i].boost ? BOOST(TRIPLE) : "",
+        .recommendation = vpa_arena_printf(
+            &arena, "{'containerName':'%s','target':{'cpu':'1','%s':'2'}}", container, resource),
+        .limits = ""};
+    struct vpa_object vpa = the_vpa(&arena, &row);
+    struct vpa_pod pod = fixture_pod(
+        &arena, vpa_arena_printf(&arena,
+                                 "{'metadata':{'name':'web-1','namespace':'ns'},'spec':{"
+                                 "'containers':[{'name':'%s','resources':{'requests':{'cpu':"
+                                 "'100m'}}}]}}",
+                                 container));
+    const struct vpa_pod_patch_options options = {.startup_boost = row.gate,
+                                                  .max_cpu_boost = fixture_quantity(&arena, NULL)};
+    vpa_auto_buf out = VPA_BUF(1 << 22);
+    struct vpa_error err = {0};
+    int result = vpa_pod_patch(&arena, &pod, &vpa, NULL, &options, &out, &err);
+
+    ck_assert_int_eq(result, long_names[_i].result);
+    ck_assert_int_eq(out.len == 0, result < 0);
+    if (result < 0)
+        ck_assert_int_eq(err.code, VPA_LIMIT);
+}
+END_TEST
+
 START_TEST(failure_leaves_nothing)
 {
     vpa_auto_arena arena = {0};
@@ -518,6 +559,8 @@ int main(void)
     tcase_add_loop_test(tc, patches, 0, (int)VPA_COUNT(rows));
     tcase_add_loop_test(tc, tells_which_values_change, 0, (int)VPA_COUNT(changes));
     tcase_add_loop_test(tc, annotations_stay_within_their_limit, 0, 2);
+    tcase_add_loop_test(tc, a_name_that_does_not_fit_changes_nothing, 0,
+                        (int)VPA_COUNT(long_names));
     tcase_add_test(tc, failure_leaves_nothing);
     tcase_add_test(tc, nobody_need_hear_of_an_unusable_boost);
     suite_add_tcase(suite, tc);

@@ -256,6 +256,23 @@ START_TEST(a_boost_that_lasts_is_left_alone)
 }
 END_TEST
 
+START_TEST(a_name_that_does_not_fit_changes_nothing)
+{
+    struct vpa_pod *pod =
+        objects_pod(&arena, POD("", "'resources':{'requests':{'cpu':'1','memory':'1'}}"));
+    struct vpa_object *vpa = objects_vpa(&arena, VPA("Recreate", "", "{'cpu':'2'}"));
+    struct vpa_container_plan *plans;
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_capping_plan(&arena, vpa, pod, NULL, &plans, &err), 0);
+    vpa_resource_set(&arena, &plans[0].requests,
+                     vpa_arena_printf(&arena, "%0*d", VPA_RESIZE_PATCH_MAX, 0),
+                     plans[0].requests.items[0].quantity);
+    ck_assert_int_eq(vpa_resize_patch_build(pod, vpa, NULL, plans, 0, &arena, &patch, &err), -1);
+    ck_assert_int_eq(err.code, VPA_LIMIT);
+}
+END_TEST
+
 /* Whether the kubelet will restart a container: by the policy of a resource that changes in the
  * spec, or that has another value on the node than in the spec. */
 #define LIMITED(REQUEST, LIMIT) "{'requests':{'cpu':'" REQUEST "'},'limits':{'cpu':'" LIMIT "'}}"
@@ -320,6 +337,7 @@ int main(void)
     tcase_add_test(tc, a_mark_beside_annotations_of_others);
     tcase_add_test(tc, a_patch_says_nothing_of_the_one_before);
     tcase_add_test(tc, a_boost_that_lasts_is_left_alone);
+    tcase_add_test(tc, a_name_that_does_not_fit_changes_nothing);
     tcase_add_loop_test(tc, says_whether_a_container_restarts, 0, VPA_COUNT(restarts));
     suite_add_tcase(suite, tc);
 

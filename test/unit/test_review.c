@@ -67,6 +67,18 @@ static const struct {
     {"{\"request\":{},\"response\":{\"patch\":5}}", VPA_INVALID},
     {"{\"request\":{},\"response\":{\"patch\":\"!\"}}", VPA_INVALID},
     {"{\"request\":{},\"response\":{\"warnings\":5}}", VPA_INVALID},
+    {"{\"request\":{},\"response\":{\"status\":5}}", VPA_INVALID},
+    {"{\"request\":{},\"response\":{\"status\":{\"code\":\"5\"}}}", VPA_INVALID},
+    {"{\"request\":{},\"response\":{\"status\":{\"kind\":5}}}", VPA_INVALID},
+    {"{\"request\":{},\"response\":{\"status\":{\"metadata\":{\"continue\":5}}}}", VPA_INVALID},
+    {"{\"request\":{},\"response\":{\"status\":{\"metadata\":{\"remainingItemCount\":\"5\"}}}}",
+     VPA_INVALID},
+    {"{\"request\":{},\"response\":{\"status\":{\"details\":{\"causes\":[{\"field\":5}]}}}}",
+     VPA_INVALID},
+    {"{\"request\":{},\"response\":{\"status\":{\"details\":{\"retryAfterSeconds\":\"\"}}}}",
+     VPA_INVALID},
+    {"{\"request\":{},\"response\":{\"auditAnnotations\":[]}}", VPA_INVALID},
+    {"{\"request\":{},\"response\":{\"auditAnnotations\":{\"a\":5}}}", VPA_INVALID},
 };
 
 START_TEST(refuses)
@@ -87,7 +99,8 @@ START_TEST(ignores_a_good_response)
     ck_assert_int_eq(
         vpa_review_decode(json_of("{\"request\":{\"uid\":\"u\"},\"response\":{\"uid\":\"x\","
                                   "\"allowed\":true,\"patch\":\"W10=\",\"patchType\":null,"
-                                  "\"warnings\":[\"w\"]}}"),
+                                  "\"status\":{\"metadata\":{},\"code\":4,\"details\":null},"
+                                  "\"auditAnnotations\":{\"a\":\"b\"},\"warnings\":[\"w\"]}}"),
                           &request, &err),
         0);
     ck_assert_str_eq(request.uid, "u");

@@ -325,6 +325,59 @@ START_TEST(reviews)
 }
 END_TEST
 
+/* Go's decoder reads in the order of the document, remembers the first member of a wrong type, and
+ * ends at the first bad quantity. */
+#define NO_SUFFIX "unable to parse quantity's suffix"
+#define NO_NUMBER                                                                                  \
+    "quantities must match the regular expression "                                                \
+    "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+#define BOUNDS(MEMBERS)                                                                            \
+    "\"spec\":{" TARGET                                                                            \
+    ",\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"c\"," MEMBERS "}]}}"
+#define WITH_META(MEMBERS) "\"metadata\":{" MEMBERS "},\"spec\":{" TARGET "}"
+static const struct {
+    const char *object, *text; /* NULL: allowed */
+} decoded[] = {
+    {BOUNDS("\"maxAllowed\":{\"cpu\":\"1K\"},\"minAllowed\":{\"cpu\":\"x\"}"), NO_SUFFIX},
+    {BOUNDS("\"minAllowed\":{\"cpu\":\"x\"},\"maxAllowed\":{\"cpu\":\"1K\"}"), NO_NUMBER},
+    {BOUNDS("\"mode\":5,\"minAllowed\":{\"cpu\":\"1K\"}"), NO_SUFFIX},
+    {"\"kind\":5," BOUNDS("\"oomMinBumpUp\":\"1K\",\"oomBumpUpRatio\":\"x\""), NO_SUFFIX},
+    {"\"status\":{\"recommendation\":{\"containerRecommendations\":[{\"target\":{\"cpu\":\"1K\"}}]}"
+     "}"
+     "," BOUNDS("\"minAllowed\":{\"cpu\":\"x\"}"),
+     NO_SUFFIX},
+    {"\"spec\":{\"startupBoost\":{\"cpu\":{\"quantity\":\"1K\"}},\"updatePolicy\":{\"minReplicas\":"
+     "\"2\"}}",
+     NO_SUFFIX},
+    {"\"spec\":{\"updatePolicy\":{\"updateMode\":false}}",
+     "spec.updatePolicy.updateMode: string expected, got boolean (in YAML, quote it: \"Off\")"},
+    {"\"kind\":5," WITH_META(""), "kind: expected string, found number"},
+    {"\"APIVERSION\":{}," WITH_META(""), "apiVersion: expected string, found object"},
+    {WITH_META("\"finalizers\":\"x\",\"selfLink\":1"),
+     "metadata: finalizers: expected array, found string"},
+    {WITH_META("\"managedFields\":[null,{\"time\":\"\"},{\"time\":5}]"),
+     "metadata: managedFields: [1]: time: parsing time \"\": not an RFC 3339 time"},
+    {WITH_META("\"ownerReferences\":[{\"blockOwnerDeletion\":\"x\"}]"),
+     "metadata: ownerReferences: [0]: blockOwnerDeletion: expected boolean, found string"},
+    {"\"other\":5," WITH_META("\"other\":5,\"managedFields\":[{\"time\":null,\"fieldsV1\":[]}]"),
+     NULL},
+};
+
+START_TEST(tells_the_mistake_that_a_decoder_finds)
+{
+    struct vpa_validation v = review(vpa_arena_printf(
+        &arena, "{\"request\":{\"operation\":\"CREATE\",\"object\":{%s}}}", decoded[_i].object));
+
+    ck_assert_msg(v.allowed == !decoded[_i].text, "%s", decoded[_i].object);
+    if (v.allowed)
+        return;
+    ck_assert_uint_eq(v.status.cause_count, 1);
+    ck_assert_str_eq(v.status.causes[0].reason, "InternalError");
+    ck_assert_str_eq(v.status.causes[0].message,
+                     vpa_arena_printf(&arena, "Internal error: %s", decoded[_i].text));
+}
+END_TEST
+
 /* What the old object controls already may stay, be it the only one; nothing else may come. */
 START_TEST(what_was_controlled_may_stay)
 {
@@ -531,6 +584,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, many_findings);
     tcase_add_test(tc, names_a_hundred_causes);
     tcase_add_loop_test(tc, counts_every_mistake, 0, VPA_COUNT(mistakes));
+    tcase_add_loop_test(tc, tells_the_mistake_that_a_decoder_finds, 0, (int)VPA_COUNT(decoded));
     tcase_add_test(tc, warns_a_hundred_times);
     tcase_add_test(tc, refuses_lists_that_are_too_long);
     tcase_add_test(tc, what_is_being_deleted_passes);

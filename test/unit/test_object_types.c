@@ -1,6 +1,6 @@
 #include "policy_fixtures.h"
 
-#include "vpa/api/pod_types.h"
+#include "vpa/api/object_types.h"
 
 static const struct type_row {
     const char *name;
@@ -87,8 +87,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("pod_types");
-    TCase *tc = tcase_create("pod_types");
+    Suite *suite = suite_create("object_types");
+    TCase *tc = tcase_create("object_types");
 
     tcase_add_loop_test(tc, types, 0, (int)VPA_COUNT(rows));
     tcase_add_loop_test(tc, quantities_anywhere, 0, (int)VPA_COUNT(bad_quantities));

@@ -1,6 +1,8 @@
 /*
  * The members of a Pod and all that is in it, in the order of the Go structures (core/v1, 1.36),
- * which is also the order in which API servers write them. Included by pod_types.c only.
+ * which is also the order in which API servers write them, those of a review's response
+ * (admission/v1) and of a VerticalPodAutoscaler (autoscaling.k8s.io/v1). Included by
+ * object_types.c only.
  */
 TABLE(name_value_fields, STRING(name), STRING(value));
 TABLE(name_ref_fields, STRING(name));
@@ -228,3 +230,35 @@ TABLE(pod_status_fields, INT64(observedGeneration), STRING(phase),
       LIST(resourceClaimStatuses, claim_status_fields));
 TABLE(pod_fields, STRING(kind), STRING(apiVersion), OBJECT(metadata, meta_fields),
       OBJECT(spec, pod_spec_fields), OBJECT(status, pod_status_fields));
+
+TABLE(list_meta_fields, STRING(selfLink), STRING(resourceVersion), STRING(continue),
+      INT64(remainingItemCount));
+TABLE(cause_fields, STRING(reason), STRING(message), STRING(field));
+TABLE(details_fields, STRING(name), STRING(group), STRING(kind), STRING(uid),
+      LIST(causes, cause_fields), INT32(retryAfterSeconds));
+TABLE(status_fields, STRING(kind), STRING(apiVersion), OBJECT(metadata, list_meta_fields),
+      STRING(status), STRING(message), STRING(reason), OBJECT(details, details_fields),
+      INT32(code));
+TABLE(response_fields, STRING(uid), BOOL(allowed), OBJECT(status, status_fields), STRING(patch),
+      STRING(patchType), STRING_MAP(auditAnnotations), STRINGS(warnings));
+TABLE(target_fields, STRING(kind), STRING(name), STRING(apiVersion));
+TABLE(requirement_fields, STRINGS(resources), STRING(changeRequirement));
+TABLE(update_policy_fields, STRING(updateMode), INT32(minReplicas),
+      LIST(evictionRequirements, requirement_fields), INT32(evictAfterOOMSeconds));
+TABLE(cpu_boost_fields, STRING(type), INT32(factor), QUANTITY(quantity), INT32(durationSeconds));
+TABLE(boost_fields, OBJECT(cpu, cpu_boost_fields));
+TABLE(container_policy_fields, STRING(containerName), STRING(mode), QUANTITY_MAP(minAllowed),
+      QUANTITY_MAP(maxAllowed), STRINGS(controlledResources), STRING(controlledValues),
+      QUANTITY(oomBumpUpRatio), QUANTITY(oomMinBumpUp), INT32(memoryAggregationIntervalSeconds),
+      INT64(memoryAggregationIntervalCount), OBJECT(startupBoost, boost_fields));
+TABLE(resource_policy_fields, LIST(containerPolicies, container_policy_fields));
+TABLE(vpa_spec_fields, OBJECT(targetRef, target_fields), OBJECT(updatePolicy, update_policy_fields),
+      OBJECT(resourcePolicy, resource_policy_fields), LIST(recommenders, name_ref_fields),
+      OBJECT(startupBoost, boost_fields));
+TABLE(container_recommendation_fields, STRING(containerName), QUANTITY_MAP(target),
+      QUANTITY_MAP(lowerBound), QUANTITY_MAP(upperBound), QUANTITY_MAP(uncappedTarget));
+TABLE(recommendation_fields, LIST(containerRecommendations, container_recommendation_fields));
+TABLE(vpa_status_fields, OBJECT(recommendation, recommendation_fields),
+      LIST(conditions, condition_fields), INT64(observedGeneration));
+TABLE(vpa_fields, STRING(kind), STRING(apiVersion), OBJECT(metadata, meta_fields),
+      OBJECT(spec, vpa_spec_fields), OBJECT(status, vpa_status_fields));
