@@ -106,31 +106,6 @@ struct item *cache_item_new(struct vpa_cache *c, const struct source *from, stru
     return item;
 }
 
-/* ---- unknown objects by namespace ---- */
-
-static size_t ns_length(const struct item *item)
-{
-    return strcspn(item->key, KEY_SEPARATOR);
-}
-
-static void count_unknown(struct vpa_cache *c, const struct item *item)
-{
-    vpa_auto_free char *ns = vpa_xstrndup(item->key, ns_length(item));
-
-    VPA_TABLE_MAKE(&c->unknown, ns, struct unknown_ns, ns)->count++;
-}
-
-static void uncount_unknown(struct vpa_cache *c, const struct item *item)
-{
-    vpa_auto_free char *ns = vpa_xstrndup(item->key, ns_length(item));
-    struct unknown_ns *entry = vpa_table_find(&c->unknown, ns);
-
-    if (--entry->count == 0) {
-        vpa_table_remove(&c->unknown, ns);
-        free(entry);
-    }
-}
-
 /* ---- changes ---- */
 
 /* The item has come into the table or has left it. */
@@ -138,16 +113,14 @@ static void note_added(struct vpa_cache *c, struct item *item)
 {
     if (c->shared)
         vpa_shared_map_add(&c->map, &item->shared);
-    if (item->reason)
-        count_unknown(c, item);
+    c->unknown += item->reason != NULL;
 }
 
 static void note_removed(struct vpa_cache *c, struct item *item)
 {
     if (c->shared)
         vpa_shared_map_remove(&c->map, &item->shared);
-    if (item->reason)
-        uncount_unknown(c, item);
+    c->unknown -= item->reason != NULL;
 }
 
 static void swap(struct vpa_cache *c, struct item *before, struct item *after)
@@ -358,7 +331,6 @@ void vpa_cache_free(struct vpa_cache *cache)
     for (size_t i = 0; vpa_table_next(&cache->items, &i, NULL, &value);)
         vpa_shared_item_unref(&((struct item *)value)->shared);
     vpa_table_release(&cache->items);
-    VPA_TABLE_RELEASE(&cache->unknown, free);
     vpa_shared_map_release(&cache->map);
     taken_release(cache);
     vpa_arena_release(&cache->scratch);
@@ -444,6 +416,11 @@ size_t vpa_cache_count(const struct vpa_cache *cache)
     return cache->items.count;
 }
 
+size_t vpa_cache_unknown_count(const struct vpa_cache *cache)
+{
+    return cache->unknown;
+}
+
 const void *vpa_cache_find(const struct vpa_cache *cache, const char *ns, const char *name)
 {
     struct item *item = cache_find_item(cache, ns, name);
@@ -463,11 +440,6 @@ bool vpa_cache_is_unknown(const struct vpa_cache *cache, const char *ns, const c
     return item && item->reason;
 }
 
-bool vpa_cache_any_unknown(const struct vpa_cache *cache, const char *ns)
-{
-    return vpa_table_find(&cache->unknown, vpa_or_empty(ns)) != NULL;
-}
-
 static bool is_in_part(const struct item *item, enum vpa_cache_part part)
 {
     return part == VPA_CACHE_ALL || (part == VPA_CACHE_UNKNOWN) == (item->reason != NULL);
@@ -476,7 +448,7 @@ static bool is_in_part(const struct item *item, enum vpa_cache_part part)
 void vpa_cache_list(const struct vpa_cache *cache, enum vpa_cache_part part,
                     struct vpa_cache_list *out)
 {
-    bool none = part == VPA_CACHE_UNKNOWN && cache->unknown.count == 0;
+    bool none = part == VPA_CACHE_UNKNOWN && cache->unknown == 0;
     void **sorted = none ? NULL : vpa_table_sorted(&cache->items);
     size_t count = 0;
 

@@ -26,11 +26,6 @@ struct item {
     bool bare;           /* that it is gone is all: no object follows */
 };
 
-struct unknown_ns {
-    size_t count;
-    char ns[];
-};
-
 struct vpa_cache {
     const struct vpa_cache_kind *kind;
     void *ctx;
@@ -45,7 +40,7 @@ struct vpa_cache {
     bool keeps_last;
     bool shared; /* there is a map */
     struct vpa_shared_map map;
-    struct vpa_table unknown; /* namespace -> struct unknown_ns, those that have some */
+    size_t unknown;           /* of the items */
     struct vpa_arena scratch; /* of read */
     struct vpa_arena trial;   /* of the first run of make */
     unsigned round;
