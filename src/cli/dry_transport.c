@@ -84,8 +84,7 @@ static void give_empty_list(struct vpa_exchange *x)
                                      .content_type = "application/json",
                                      .warning = "",
                                      .retry_after = -1,
-                                     .body = "",
-                                     .bytes_in = sizeof(list) - 1};
+                                     .body = ""};
 
     if (x->handler.on_head)
         x->handler.on_head(x->handler.ctx, 200);
@@ -164,8 +163,7 @@ static void give_answer(void *ctx)
                                      .warning = "",
                                      .retry_after = -1,
                                      .body = x->answer,
-                                     .body_len = strlen(x->answer),
-                                     .bytes_in = strlen(x->answer)};
+                                     .body_len = strlen(x->answer)};
 
     if (!may_send(x)) {
         result.status = 0;

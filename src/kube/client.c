@@ -45,7 +45,6 @@ struct vpa_kube_client {
     struct vpa_rate rate;
     struct vpa_kube_request *requests;
     size_t in_flight;
-    struct vpa_kube_counters counters;
 };
 
 struct vpa_kube_request {
@@ -187,11 +186,6 @@ struct vpa_random *vpa_kube_client_random(const struct vpa_kube_client *client)
     return client->options.random;
 }
 
-const struct vpa_kube_counters *vpa_kube_client_counters(const struct vpa_kube_client *client)
-{
-    return &client->counters;
-}
-
 vpa_duration vpa_kube_client_ahead(const struct vpa_kube_client *client)
 {
     const struct vpa_transport *t = client->options.transport;
@@ -241,8 +235,6 @@ static void finish(struct vpa_kube_request *r, const struct vpa_kube_result *res
     vpa_kube_done_fn done = r->done;
     void *ctx = r->ctx;
 
-    if (err)
-        r->client->counters.failures++;
     request_free(r);
     done(ctx, result, err);
 }
@@ -346,7 +338,6 @@ static void note_attempt(struct vpa_kube_request *r, const struct vpa_http_resul
 {
     struct vpa_kube_client *client = r->client;
 
-    client->counters.bytes_in += http->bytes_in;
     count_request(r, http->status);
     if (client->options.on_attempt)
         client->options.on_attempt(client->options.attempt_ctx, http->status != 0);
@@ -383,7 +374,6 @@ static void on_exchange_done(void *ctx, const struct vpa_http_result *http)
     }
     r->repeats++;
     r->paused += pause;
-    r->client->counters.retries++;
     r->pausing = true;
     vpa_timer_start(r->timer, pause);
 }
@@ -495,8 +485,6 @@ static int start_exchange(struct vpa_kube_request *r)
         .on_done = on_exchange_done,
     };
     r->answers_before = client->options.transport->reach.answers;
-    client->counters.calls[call->verb]++;
-    client->counters.bytes_out += call->body_len;
     r->exchange = vpa_transport_start(client->options.transport, &request, &handler);
     return 0;
 }

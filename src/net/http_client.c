@@ -172,7 +172,6 @@ static void give_done(struct vpa_exchange *x)
         .retry_after = x->head.retry_after,
         .body = vpa_buf_text(&x->body),
         .body_len = x->body.len,
-        .bytes_in = x->bytes_in,
     };
 
     if (result.failure == VPA_TRANSPORT_OK)

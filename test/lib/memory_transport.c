@@ -124,7 +124,6 @@ static void give_done(struct vpa_exchange *x)
         .retry_after = x->retry_after,
         .body = vpa_buf_text(&x->body),
         .body_len = x->body.len,
-        .bytes_in = x->bytes_in,
     };
 
     close_stream(x, x->failure == VPA_TRANSPORT_TIMEOUT || x->failure == VPA_TRANSPORT_STOPPED ||

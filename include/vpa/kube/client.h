@@ -210,18 +210,9 @@ void vpa_kube_status_decode(struct vpa_arena *arena, enum vpa_kube_verb verb, co
                             int code, const char *body, size_t len, struct vpa_kube_status *out);
 enum vpa_code vpa_kube_error_code(int http_code, const char *reason);
 
-/* Calls and bytes since the start, for benchmarks and metrics. Repeats count. */
-struct vpa_kube_counters {
-    uint64_t calls[VPA_KUBE_VERB_COUNT];
-    uint64_t bytes_out;
-    uint64_t bytes_in;
-    uint64_t retries;
-    uint64_t failures;
-};
-/* The same for scrapers, of all clients of the process, attempts one by one:
- * rest_client_requests_total. Listed by the frame of the daemons. */
+/* rest_client_requests_total: of all clients of the process, attempts one by one. Listed by the
+ * frame of the daemons. */
 extern struct vpa_metric vpa_kube_requests;
-const struct vpa_kube_counters *vpa_kube_client_counters(const struct vpa_kube_client *client);
 /* How far our time of day is ahead of the server's, as its newest answer has dated itself and the
  * monotonic clock goes on; 0: it told none. */
 vpa_duration vpa_kube_client_ahead(const struct vpa_kube_client *client);

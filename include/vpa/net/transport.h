@@ -73,7 +73,6 @@ struct vpa_http_result {
     int retry_after;          /* Retry-After in whole seconds, -1 when absent or not a number */
     const char *body;         /* NUL-terminated behind body_len; empty when on_data took it */
     size_t body_len;
-    size_t bytes_in; /* of the body, on_data's included */
 };
 
 struct vpa_http_handler {
