@@ -231,7 +231,7 @@ void vpa_json_put_quantity(struct vpa_json_writer *w, const struct vpa_quantity 
     w->need_comma = true;
 }
 
-void vpa_json_put_time(struct vpa_json_writer *w, vpa_time t)
+static void put_time(struct vpa_json_writer *w, vpa_time t, void (*format)(vpa_time t, char *out))
 {
     char text[VPA_TIME_TEXT_MAX];
 
@@ -239,20 +239,18 @@ void vpa_json_put_time(struct vpa_json_writer *w, vpa_time t)
         vpa_json_put_null(w);
         return;
     }
-    vpa_time_format(t, text);
+    format(t, text);
     vpa_json_put_string(w, text);
+}
+
+void vpa_json_put_time(struct vpa_json_writer *w, vpa_time t)
+{
+    put_time(w, t, vpa_time_format);
 }
 
 void vpa_json_put_micro_time(struct vpa_json_writer *w, vpa_time t)
 {
-    char text[VPA_TIME_TEXT_MAX];
-
-    if (vpa_time_is_unset(t)) {
-        vpa_json_put_null(w);
-        return;
-    }
-    vpa_time_format_micro(t, text);
-    vpa_json_put_string(w, text);
+    put_time(w, t, vpa_time_format_micro);
 }
 
 static void put_children(struct vpa_json_writer *w, const struct vpa_json *node)
@@ -296,54 +294,22 @@ void vpa_json_put_node(struct vpa_json_writer *w, const struct vpa_json *node)
     }
 }
 
-void vpa_json_member_string(struct vpa_json_writer *w, const char *name, const char *text)
-{
-    vpa_json_key(w, name);
-    vpa_json_put_string(w, text);
-}
+/* A member with one value. */
+#define MEMBER(FUNCTION, PUT, TYPE)                                                                \
+    void FUNCTION(struct vpa_json_writer *w, const char *name, TYPE value)                         \
+    {                                                                                              \
+        vpa_json_key(w, name);                                                                     \
+        PUT(w, value);                                                                             \
+    }
 
-void vpa_json_member_int(struct vpa_json_writer *w, const char *name, int64_t n)
-{
-    vpa_json_key(w, name);
-    vpa_json_put_int(w, n);
-}
-
-void vpa_json_member_bool(struct vpa_json_writer *w, const char *name, bool b)
-{
-    vpa_json_key(w, name);
-    vpa_json_put_bool(w, b);
-}
-
-void vpa_json_member_double(struct vpa_json_writer *w, const char *name, double x)
-{
-    vpa_json_key(w, name);
-    vpa_json_put_double(w, x);
-}
-
-void vpa_json_member_quantity(struct vpa_json_writer *w, const char *name,
-                              const struct vpa_quantity *q)
-{
-    vpa_json_key(w, name);
-    vpa_json_put_quantity(w, q);
-}
-
-void vpa_json_member_time(struct vpa_json_writer *w, const char *name, vpa_time t)
-{
-    vpa_json_key(w, name);
-    vpa_json_put_time(w, t);
-}
-
-void vpa_json_member_micro_time(struct vpa_json_writer *w, const char *name, vpa_time t)
-{
-    vpa_json_key(w, name);
-    vpa_json_put_micro_time(w, t);
-}
-
-void vpa_json_member_node(struct vpa_json_writer *w, const char *name, const struct vpa_json *node)
-{
-    vpa_json_key(w, name);
-    vpa_json_put_node(w, node);
-}
+MEMBER(vpa_json_member_string, vpa_json_put_string, const char *)
+MEMBER(vpa_json_member_int, vpa_json_put_int, int64_t)
+MEMBER(vpa_json_member_bool, vpa_json_put_bool, bool)
+MEMBER(vpa_json_member_double, vpa_json_put_double, double)
+MEMBER(vpa_json_member_quantity, vpa_json_put_quantity, const struct vpa_quantity *)
+MEMBER(vpa_json_member_time, vpa_json_put_time, vpa_time)
+MEMBER(vpa_json_member_micro_time, vpa_json_put_micro_time, vpa_time)
+MEMBER(vpa_json_member_node, vpa_json_put_node, const struct vpa_json *)
 
 void vpa_json_member_raw(struct vpa_json_writer *w, const char *name, const char *json, size_t len)
 {

@@ -58,17 +58,18 @@ void vpa_json_put_node(struct vpa_json_writer *w, const struct vpa_json *node);
  * number 0. An object or array is opened: its members follow. */
 void vpa_json_member_object(struct vpa_json_writer *w, const char *name);
 void vpa_json_member_array(struct vpa_json_writer *w, const char *name);
-void vpa_json_member_string(struct vpa_json_writer *w, const char *name, const char *text);
+void vpa_json_member_string(struct vpa_json_writer *w, const char *name, const char *value);
 void vpa_json_member_string_opt(struct vpa_json_writer *w, const char *name, const char *text);
-void vpa_json_member_int(struct vpa_json_writer *w, const char *name, int64_t n);
+void vpa_json_member_int(struct vpa_json_writer *w, const char *name, int64_t value);
 void vpa_json_member_int_opt(struct vpa_json_writer *w, const char *name, int64_t n);
-void vpa_json_member_bool(struct vpa_json_writer *w, const char *name, bool b);
-void vpa_json_member_double(struct vpa_json_writer *w, const char *name, double x);
+void vpa_json_member_bool(struct vpa_json_writer *w, const char *name, bool value);
+void vpa_json_member_double(struct vpa_json_writer *w, const char *name, double value);
 void vpa_json_member_quantity(struct vpa_json_writer *w, const char *name,
-                              const struct vpa_quantity *q);
-void vpa_json_member_time(struct vpa_json_writer *w, const char *name, vpa_time t);
-void vpa_json_member_micro_time(struct vpa_json_writer *w, const char *name, vpa_time t);
-void vpa_json_member_node(struct vpa_json_writer *w, const char *name, const struct vpa_json *node);
+                              const struct vpa_quantity *value);
+void vpa_json_member_time(struct vpa_json_writer *w, const char *name, vpa_time value);
+void vpa_json_member_micro_time(struct vpa_json_writer *w, const char *name, vpa_time value);
+void vpa_json_member_node(struct vpa_json_writer *w, const char *name,
+                          const struct vpa_json *value);
 void vpa_json_member_raw(struct vpa_json_writer *w, const char *name, const char *json, size_t len);
 
 /* The escaped string with its quotes, appended to any buffer. */
