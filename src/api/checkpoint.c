@@ -206,33 +206,21 @@ static const struct vpa_json_shape checkpoint_shape =
 int vpa_checkpoint_decode(struct vpa_arena *arena, const struct vpa_json *object,
                           struct vpa_checkpoint *out, struct vpa_error *err)
 {
-    struct vpa_checkpoint checkpoint;
-
-    if (!vpa_json_is_object(object))
-        return vpa_json_wrong_type(object, "object", err);
-    if (vpa_json_decode(arena, object, &checkpoint_shape, &checkpoint, err) < 0)
-        return -1;
-    *out = checkpoint;
-    return 0;
-}
-
-static void encode_time(struct vpa_json_writer *w, const char *name, vpa_time t)
-{
-    vpa_json_member_time(w, name, t);
+    return vpa_json_decode_object(arena, object, &checkpoint_shape, out, err);
 }
 
 void vpa_checkpoint_status_encode(struct vpa_json_writer *w,
                                   const struct vpa_checkpoint_status *status)
 {
     vpa_json_open_object(w);
-    encode_time(w, "lastUpdateTime", status->last_update);
+    vpa_json_member_time(w, "lastUpdateTime", status->last_update);
     vpa_json_member_string_opt(w, "version", status->version);
     vpa_json_key(w, "cpuHistogram");
     vpa_histogram_checkpoint_encode(w, &status->cpu);
     vpa_json_key(w, "memoryHistogram");
     vpa_histogram_checkpoint_encode(w, &status->memory);
-    encode_time(w, "firstSampleStart", status->first_sample_start);
-    encode_time(w, "lastSampleStart", status->last_sample_start);
+    vpa_json_member_time(w, "firstSampleStart", status->first_sample_start);
+    vpa_json_member_time(w, "lastSampleStart", status->last_sample_start);
     vpa_json_member_int_opt(w, "totalSamplesCount", status->total_samples_count);
     vpa_json_close_object(w);
 }
@@ -303,7 +291,7 @@ size_t vpa_open_intervals_encode(struct vpa_buf *out, const struct vpa_open_inte
     vpa_json_writer_init(&w, out);
     vpa_json_open_object(&w);
     put_hash(&w, "history", intervals->history);
-    encode_time(&w, "end", end);
+    vpa_json_member_time(&w, "end", end);
     vpa_json_member_array(&w, "peaks");
     for (; i < intervals->count; i++) {
         if (out->len - before + OPEN_INTERVAL_TEXT_MAX > VPA_OPEN_INTERVALS_TEXT_MAX)
@@ -411,9 +399,7 @@ int vpa_open_intervals_decode(struct vpa_arena *arena, const char *text,
 
     if (vpa_json_parse(arena, text, strlen(text), &root, err) < 0)
         return -1;
-    if (!vpa_json_is_object(root))
-        return vpa_json_wrong_type(root, "object", err);
-    if (vpa_json_decode(arena, root, &intervals_shape, &read, err) < 0)
+    if (vpa_json_decode_object(arena, root, &intervals_shape, &read, err) < 0)
         return -1;
     peaks = vpa_json_find(root, "peaks");
     if (peaks && decode_peaks(arena, peaks, read.end, &read.open, err) < 0)

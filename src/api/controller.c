@@ -113,10 +113,8 @@ int vpa_controller_decode(struct vpa_arena *arena, const struct vpa_json *object
     bool is_job = kind == VPA_KIND_JOB || kind == VPA_KIND_CRON_JOB;
     struct vpa_controller controller = {.kind = kind};
 
-    if (!vpa_json_is_object(object))
-        return vpa_json_wrong_type(object, "object", err);
-    if (vpa_json_decode(arena, object, is_job ? &job_shape : &controller_shape, &controller, err) <
-        0)
+    if (vpa_json_decode_object(arena, object, is_job ? &job_shape : &controller_shape, &controller,
+                               err) < 0)
         return -1;
     decode_pod_selector(arena, object, &controller);
     *out = controller;
@@ -158,9 +156,7 @@ int vpa_scale_decode(struct vpa_arena *arena, const struct vpa_json *object, str
 {
     struct vpa_scale scale;
 
-    if (!vpa_json_is_object(object))
-        return vpa_json_wrong_type(object, "object", err);
-    if (vpa_json_decode(arena, object, &scale_shape, &scale, err) < 0 ||
+    if (vpa_json_decode_object(arena, object, &scale_shape, &scale, err) < 0 ||
         decode_scale_selector(arena, vpa_json_at(object, "status.selector"), &scale, err) < 0)
         return -1;
     *out = scale;

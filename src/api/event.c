@@ -17,12 +17,5 @@ static const struct vpa_json_shape event_shape = VPA_JSON_SHAPE(struct vpa_event
 int vpa_event_decode(struct vpa_arena *arena, const struct vpa_json *object, struct vpa_event *out,
                      struct vpa_error *err)
 {
-    struct vpa_event event;
-
-    if (!vpa_json_is_object(object))
-        return vpa_json_wrong_type(object, "object", err);
-    if (vpa_json_decode(arena, object, &event_shape, &event, err) < 0)
-        return -1;
-    *out = event;
-    return 0;
+    return vpa_json_decode_object(arena, object, &event_shape, out, err);
 }

@@ -46,9 +46,7 @@ int vpa_lease_decode(struct vpa_arena *arena, const struct vpa_json *object, str
 {
     struct vpa_lease lease;
 
-    if (!vpa_json_is_object(object))
-        return vpa_json_wrong_type(object, "object", err);
-    if (vpa_json_decode(arena, object, &lease_shape, &lease, err) < 0 ||
+    if (vpa_json_decode_object(arena, object, &lease_shape, &lease, err) < 0 ||
         keep_metadata(arena, vpa_json_find(object, "metadata"), &lease.metadata_json, err) < 0)
         return -1;
     *out = lease;

@@ -23,12 +23,6 @@ static const struct vpa_json_shape range_shape =
 int vpa_limit_range_decode(struct vpa_arena *arena, const struct vpa_json *object,
                            struct vpa_limit_range *out, struct vpa_error *err)
 {
-    struct vpa_limit_range range = {.error = NULL};
-
-    if (!vpa_json_is_object(object))
-        return vpa_json_wrong_type(object, "object", err);
-    if (vpa_json_decode(arena, object, &range_shape, &range, err) < 0)
-        return -1;
-    *out = range;
-    return 0;
+    out->error = NULL;
+    return vpa_json_decode_object(arena, object, &range_shape, out, err);
 }

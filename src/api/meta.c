@@ -54,12 +54,7 @@ static const struct vpa_json_shape meta_shape = VPA_JSON_SHAPE(struct vpa_meta, 
 int vpa_meta_decode(struct vpa_arena *arena, const struct vpa_json *metadata, struct vpa_meta *out,
                     struct vpa_error *err)
 {
-    struct vpa_meta meta;
-
-    if (vpa_json_decode(arena, metadata, &meta_shape, &meta, err) < 0)
-        return -1;
-    *out = meta;
-    return 0;
+    return vpa_json_decode(arena, metadata, &meta_shape, out, err);
 }
 
 const struct vpa_owner_reference *vpa_meta_controller_first(const struct vpa_meta *meta)

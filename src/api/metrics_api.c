@@ -77,9 +77,7 @@ int vpa_pod_metrics_decode(struct vpa_arena *arena, const struct vpa_json *item,
     struct vpa_container_metrics *all = NULL;
     size_t count = vpa_json_count(containers), i = 0;
 
-    if (!vpa_json_is_object(item))
-        return vpa_json_wrong_type(item, "object", err);
-    if (vpa_json_decode(arena, item, &pod_shape, &metrics, err) < 0)
+    if (vpa_json_decode_object(arena, item, &pod_shape, &metrics, err) < 0)
         return -1;
     if (!vpa_json_is_null(containers) && !vpa_json_is_array(containers)) {
         vpa_json_wrong_type(containers, "array", err);

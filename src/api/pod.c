@@ -105,9 +105,7 @@ int vpa_pod_decode(struct vpa_arena *arena, const struct vpa_json *object, struc
 {
     struct vpa_pod pod;
 
-    if (!vpa_json_is_object(object))
-        return vpa_json_wrong_type(object, "object", err);
-    if (vpa_json_decode(arena, object, &pod_shape, &pod, err) < 0)
+    if (vpa_json_decode_object(arena, object, &pod_shape, &pod, err) < 0)
         return -1;
     pod.containers_by_name =
         vpa_names_index(arena, pod.containers, pod.container_count, sizeof(*pod.containers));

@@ -31,14 +31,10 @@ int vpa_status_decode(struct vpa_arena *arena, const struct vpa_json *object,
                       struct vpa_status *out, struct vpa_error *err)
 {
     const char *kind = vpa_json_string(vpa_json_find(object, "kind"));
-    struct vpa_status status;
 
     if (!kind || strcmp(kind, "Status") != 0)
         return vpa_fail(err, VPA_INVALID, "kind Status expected");
-    if (vpa_json_decode(arena, object, &status_shape, &status, err) < 0)
-        return -1;
-    *out = status;
-    return 0;
+    return vpa_json_decode(arena, object, &status_shape, out, err);
 }
 
 static void encode_causes(struct vpa_json_writer *w, const struct vpa_status *status)

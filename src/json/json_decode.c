@@ -254,3 +254,11 @@ int vpa_json_decode(struct vpa_arena *arena, const struct vpa_json *object,
     }
     return 0;
 }
+
+int vpa_json_decode_object(struct vpa_arena *arena, const struct vpa_json *object,
+                           const struct vpa_json_shape *shape, void *out, struct vpa_error *err)
+{
+    if (!vpa_json_is_object(object))
+        return vpa_json_wrong_type(object, "object", err);
+    return vpa_json_decode(arena, object, shape, out, err);
+}

@@ -81,6 +81,10 @@ struct vpa_json_shape {
 int vpa_json_decode(struct vpa_arena *arena, const struct vpa_json *object,
                     const struct vpa_json_shape *shape, void *out,
                     struct vpa_error *err) VPA_MUST_CHECK;
+/* The same of an object that must be there: absent and null are wrong types too. */
+int vpa_json_decode_object(struct vpa_arena *arena, const struct vpa_json *object,
+                           const struct vpa_json_shape *shape, void *out,
+                           struct vpa_error *err) VPA_MUST_CHECK;
 /* An array of such objects; absent and null give 0 elements and *items NULL. */
 int vpa_json_decode_array(struct vpa_arena *arena, const struct vpa_json *array,
                           const struct vpa_json_shape *shape, const void **items, size_t *count,
