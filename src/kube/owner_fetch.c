@@ -66,16 +66,6 @@ static int check_kind(const struct vpa_json *object, struct vpa_error *err)
                     vpa_or_empty(kind), vpa_or_empty(version));
 }
 
-static void keep_parent(struct owner_scale *s, const struct vpa_scale *scale)
-{
-    const struct vpa_owner_reference *parent = vpa_meta_controller_first(&scale->meta);
-
-    if (parent)
-        s->parent = (struct parent){vpa_arena_strdup(&s->arena, parent->kind),
-                                    vpa_arena_strdup(&s->arena, parent->name),
-                                    vpa_arena_strdup(&s->arena, parent->api_version)};
-}
-
 static int keep_scale(struct owner_scale *s, const struct vpa_scale *scale, struct vpa_error *err)
 {
     /* A selector that cannot be converted fails the GET as a whole (api.md 11.4). */
@@ -83,7 +73,7 @@ static int keep_scale(struct owner_scale *s, const struct vpa_scale *scale, stru
         return -1;
     s->has_selector = *scale->selector_text != '\0';
     s->replicas = scale->spec_replicas;
-    keep_parent(s, scale);
+    s->parent = owner_parent_copy(&s->arena, &scale->meta);
     s->ok = true;
     s->error = "";
     return 0;

@@ -25,6 +25,9 @@ struct parent {
     const char *name;
     const char *api_version;
 };
+struct parent owner_parent_copy(struct vpa_arena *arena, const struct vpa_meta *meta);
+bool owner_parent_same(const struct parent *a, const struct parent *b);
+bool owner_selector_same(const struct vpa_selector *a, const struct vpa_selector *b);
 
 /* What is kept of one object, in a watch cache. */
 struct owner_entry {

@@ -86,17 +86,10 @@ static void make_room(struct vpa_owners *o)
 
 static bool same_answer(const struct owner_scale *a, const struct owner_scale *b)
 {
-    vpa_auto_buf x = VPA_BUF(1 << 20), y = VPA_BUF(1 << 20);
-
-    vpa_selector_format(&a->selector, &x);
-    vpa_selector_format(&b->selector, &y);
     return a->ok == b->ok && a->absent == b->absent && a->code == b->code &&
            strcmp(a->error, b->error) == 0 && a->has_selector == b->has_selector &&
-           vpa_str_eq(a->parent.kind, b->parent.kind) &&
-           vpa_str_eq(a->parent.name, b->parent.name) &&
-           vpa_str_eq(a->parent.api_version, b->parent.api_version) &&
-           a->selector.nothing == b->selector.nothing &&
-           strcmp(vpa_buf_text(&x), vpa_buf_text(&y)) == 0;
+           owner_parent_same(&a->parent, &b->parent) &&
+           owner_selector_same(&a->selector, &b->selector);
 }
 
 /* Views have it, and what they read is told by it: so it stays, and only the loop's own members

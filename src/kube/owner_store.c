@@ -22,7 +22,7 @@ static int read_controller(void *ctx, struct vpa_arena *scratch, const struct vp
     return vpa_controller_decode(scratch, json, feed->kind, controller, err);
 }
 
-static struct parent copy_parent(struct vpa_arena *arena, const struct vpa_meta *meta)
+struct parent owner_parent_copy(struct vpa_arena *arena, const struct vpa_meta *meta)
 {
     const struct vpa_owner_reference *parent = vpa_meta_controller_first(meta);
 
@@ -41,7 +41,7 @@ static int make_entry(void *ctx, struct vpa_arena *arena, const void *draft, voi
 
     (void)ctx;
     (void)err;
-    entry->parent = copy_parent(arena, &c->meta);
+    entry->parent = owner_parent_copy(arena, &c->meta);
     entry->selector = vpa_selector_copy(arena, &c->selector);
     entry->selector_error = c->selector_error ? vpa_arena_strdup(arena, c->selector_error) : NULL;
     entry->has_replicas = c->has_replicas;
@@ -54,13 +54,13 @@ static int make_entry(void *ctx, struct vpa_arena *arena, const void *draft, voi
     return 0;
 }
 
-static bool same_parent(const struct parent *a, const struct parent *b)
+bool owner_parent_same(const struct parent *a, const struct parent *b)
 {
     return vpa_str_eq(a->kind, b->kind) && vpa_str_eq(a->name, b->name) &&
            vpa_str_eq(a->api_version, b->api_version);
 }
 
-static bool same_selector(const struct vpa_selector *a, const struct vpa_selector *b)
+bool owner_selector_same(const struct vpa_selector *a, const struct vpa_selector *b)
 {
     vpa_auto_buf x = VPA_BUF(SELECTOR_TEXT_MAX), y = VPA_BUF(SELECTOR_TEXT_MAX);
 
@@ -73,10 +73,10 @@ static bool same_entry(const void *before, const void *after)
 {
     const struct owner_entry *a = before, *b = after;
 
-    return same_parent(&a->parent, &b->parent) && a->has_replicas == b->has_replicas &&
+    return owner_parent_same(&a->parent, &b->parent) && a->has_replicas == b->has_replicas &&
            a->replicas == b->replicas && a->wanted == b->wanted &&
            vpa_str_eq(a->selector_error, b->selector_error) &&
-           same_selector(&a->selector, &b->selector);
+           owner_selector_same(&a->selector, &b->selector);
 }
 
 static const struct vpa_cache_kind entry_kind = {.size = sizeof(struct owner_entry),
