@@ -105,15 +105,14 @@ struct candidates {
 static void add_candidate(void *ctx, const struct vpa_object *vpa)
 {
     struct candidates *c = ctx;
-    const struct vpa_target_ref *target = &vpa->target_ref;
+    const struct vpa_controller_key target = vpa_controller_key_of_target(vpa);
     const struct vpa_selector *selector = &vpa->selector;
     struct vpa_error err;
 
     if (!vpa_match_mode(vpa, c->rule))
         return;
-    if (target->present &&
-        vpa_owner_view_selector(c->owners, vpa->meta.ns, target->api_version, target->kind,
-                                target->name, &selector, &err) < 0) {
+    if (vpa->target_ref.present &&
+        vpa_owner_view_selector(c->owners, &target, &selector, &err) < 0) {
         if (!c->told)
             VPA_V(3, "Skipping VPA object because we cannot fetch selector",
                   VPA_KV("namespace", vpa->meta.ns), VPA_KV("vpa", vpa->meta.name), VPA_KERR(&err));
@@ -155,7 +154,7 @@ static struct vpa_controller_key topmost(const struct vpa_owner_view *owners,
     if (!owner || !owners)
         return none;
 
-    struct vpa_controller_key key = {pod->meta.ns, owner->kind, owner->name, owner->api_version};
+    const struct vpa_controller_key key = vpa_controller_key_of_owner(pod->meta.ns, owner);
     if (vpa_owner_view_topmost(owners, &key, arena, &found, &top, err) < 0) {
         *is_mirror = vpa_owner_is_node_error(err);
         if (*is_mirror)

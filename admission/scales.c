@@ -31,10 +31,9 @@ struct scales {
 /* Or nothing that is asked for. */
 static bool is_known(const struct scales *s, const struct vpa_object *vpa)
 {
-    const struct vpa_target_ref *target = &vpa->target_ref;
+    const struct vpa_controller_key target = vpa_controller_key_of_target(vpa);
 
-    return !target->present || vpa_owners_keep_target(s->owners, vpa->meta.ns, target->api_version,
-                                                      target->kind, target->name);
+    return !vpa->target_ref.present || vpa_owners_keep_target(s->owners, &target);
 }
 
 static void put_behind(struct scales *s, size_t i)
@@ -121,9 +120,8 @@ bool scales_were_asked(const struct scales *s)
 void scales_follow(void *ctx, const struct vpa_object *vpa)
 {
     struct scales *s = ctx;
-    const struct vpa_target_ref *target = &vpa->target_ref;
+    const struct vpa_controller_key target = vpa_controller_key_of_target(vpa);
 
-    if (target->present)
-        vpa_owners_follow_target(s->owners, vpa->meta.ns, target->api_version, target->kind,
-                                 target->name);
+    if (vpa->target_ref.present)
+        vpa_owners_follow_target(s->owners, &target);
 }

@@ -262,7 +262,7 @@ static int find_vpa(const struct answers *a, const struct vpa_owner_view *view,
         *out = find_by_labels(a, query);
         return 0;
     }
-    const struct vpa_controller_key key = {query->ns, owner->kind, owner->name, owner->api_version};
+    const struct vpa_controller_key key = vpa_controller_key_of_owner(query->ns, owner);
     if (view && vpa_owner_view_topmost(view, &key, arena, &found, &top, &err) < 0 &&
         err.code == VPA_RETRY)
         return -1;

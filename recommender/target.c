@@ -6,7 +6,7 @@ static int check_topmost(struct vpa_owners *owners, const struct vpa_object *vpa
                          struct vpa_arena *arena, const char **unsupported)
 {
     const struct vpa_target_ref *ref = &vpa->target_ref;
-    struct vpa_controller_key key = {vpa->meta.ns, ref->kind, ref->name, ref->api_version};
+    const struct vpa_controller_key key = vpa_controller_key_of_target(vpa);
     struct vpa_controller_key top = {0};
     bool found = false;
     struct vpa_error err;
@@ -37,6 +37,7 @@ void target_resolve(struct vpa_owners *owners, const struct vpa_object *vpa,
                     struct vpa_arena *arena, struct target *out)
 {
     const struct vpa_target_ref *ref = &vpa->target_ref;
+    const struct vpa_controller_key target = vpa_controller_key_of_target(vpa);
     struct vpa_error err;
 
     *out = (struct target){0};
@@ -54,8 +55,7 @@ void target_resolve(struct vpa_owners *owners, const struct vpa_object *vpa,
             "object, switch to v1";
         return;
     }
-    if (vpa_owners_selector(owners, vpa->meta.ns, ref->api_version, ref->kind, ref->name, arena,
-                            &out->selector, &err) < 0) {
+    if (vpa_owners_selector(owners, &target, arena, &out->selector, &err) < 0) {
         out->unsupported = vpa_arena_printf(arena, "Cannot read targetRef. Reason: %s", err.text);
         return;
     }
@@ -65,12 +65,11 @@ void target_resolve(struct vpa_owners *owners, const struct vpa_object *vpa,
 bool target_has_controller(struct vpa_owners *owners, const struct vpa_object *vpa)
 {
     vpa_auto_arena arena = {0};
-    const struct vpa_target_ref *ref = &vpa->target_ref;
-    struct vpa_controller_key key = {vpa->meta.ns, ref->kind, ref->name, ref->api_version};
+    const struct vpa_controller_key key = vpa_controller_key_of_target(vpa);
     struct vpa_controller_key top;
     bool found = false;
     struct vpa_error err;
 
-    return ref->present && vpa_owners_topmost(owners, &key, &arena, &found, &top, &err) == 0 &&
-           found;
+    return vpa->target_ref.present &&
+           vpa_owners_topmost(owners, &key, &arena, &found, &top, &err) == 0 && found;
 }

@@ -44,14 +44,15 @@ bool updater_select_takes_part(const struct vpa_object *vpa)
 static int resolve_selector(struct pass *pass, const struct vpa_object *vpa,
                             struct vpa_selector *out, struct vpa_error *err)
 {
+    const struct vpa_controller_key target = vpa_controller_key_of_target(vpa);
+
     if (vpa->has_selector && !vpa->target_ref.present) {
         *out = vpa->selector;
         return 0;
     }
     if (!vpa->target_ref.present)
         return vpa_fail(err, VPA_INVALID, "targetRef not defined");
-    return vpa_owners_selector(pass->env->owners, vpa->meta.ns, vpa->target_ref.api_version,
-                               vpa->target_ref.kind, vpa->target_ref.name, &pass->arena, out, err);
+    return vpa_owners_selector(pass->env->owners, &target, &pass->arena, out, err);
 }
 
 /* Takes the VPA in unless the selector of its target is not known. Where that is so for the moment
@@ -132,10 +133,7 @@ static const struct walk *walk_of(struct pass *pass, struct vpa_table *walks,
     if (walk)
         return walk;
 
-    struct vpa_controller_key key = {.ns = pod->meta.ns,
-                                     .kind = owner->kind,
-                                     .name = owner->name,
-                                     .api_version = owner->api_version};
+    const struct vpa_controller_key key = vpa_controller_key_of_owner(pod->meta.ns, owner);
 
     walk = vpa_arena_zalloc(&pass->arena, sizeof(*walk));
     vpa_table_put(walks, vpa_arena_strdup(&pass->arena, id), walk);

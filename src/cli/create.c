@@ -95,9 +95,8 @@ static int on_pod(void *ctx, const struct vpa_json *object, struct vpa_error *er
     owner = vpa_meta_controller_last(&meta);
     if (!owner)
         return 0;
-    cli_governors_top(
-        c->governors,
-        &(struct vpa_controller_key){meta.ns, owner->kind, owner->name, owner->api_version}, &top);
+    const struct vpa_controller_key from = vpa_controller_key_of_owner(meta.ns, owner);
+    cli_governors_top(c->governors, &from, &top);
     if (!top.kind[0] || is_covered(c, &top, &meta.labels) || vpa_is_well_known_kind(top.kind))
         return 0;
 

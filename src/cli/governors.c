@@ -71,17 +71,16 @@ void cli_governors_top(struct cli_governors *governors, const struct vpa_control
 static void resolve(struct cli_governors *g, size_t i)
 {
     const struct vpa_object *vpa = g->vpas[i];
-    const struct vpa_target_ref *target = &vpa->target_ref;
+    const struct vpa_controller_key target = vpa_controller_key_of_target(vpa);
     struct resolved *r = &g->resolved[i];
     struct vpa_error err;
 
     r->asked = true;
     r->why = "";
-    r->known = target->present
-                   ? vpa_owners_selector(g->owners, vpa->meta.ns, target->api_version, target->kind,
-                                         target->name, &g->cli->arena, &r->selector, &err) == 0
-                   : vpa->has_selector;
-    if (!target->present)
+    r->known = vpa->target_ref.present ? vpa_owners_selector(g->owners, &target, &g->cli->arena,
+                                                             &r->selector, &err) == 0
+                                       : vpa->has_selector;
+    if (!vpa->target_ref.present)
         r->selector = vpa->selector;
     else if (!r->known)
         r->why = vpa_arena_strdup(&g->cli->arena, err.text);

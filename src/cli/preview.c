@@ -108,11 +108,10 @@ static int fill_builder(struct cli *cli, struct snapshot_builder *builder, struc
 
 static void follow_target(void *ctx, const struct vpa_object *vpa)
 {
-    const struct vpa_target_ref *target = &vpa->target_ref;
+    const struct vpa_controller_key target = vpa_controller_key_of_target(vpa);
 
-    if (target->present && !vpa_is_well_known_kind(target->kind))
-        vpa_owners_follow_target(ctx, vpa->meta.ns, target->api_version, target->kind,
-                                 target->name);
+    if (vpa->target_ref.present)
+        vpa_owners_follow_target(ctx, &target);
 }
 
 struct webhook {

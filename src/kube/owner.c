@@ -12,6 +12,19 @@
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
 
+struct vpa_controller_key vpa_controller_key_of_owner(const char *ns,
+                                                      const struct vpa_owner_reference *owner)
+{
+    return (struct vpa_controller_key){ns, owner->kind, owner->name, owner->api_version};
+}
+
+struct vpa_controller_key vpa_controller_key_of_target(const struct vpa_object *vpa)
+{
+    const struct vpa_target_ref *ref = &vpa->target_ref;
+
+    return (struct vpa_controller_key){vpa->meta.ns, ref->kind, ref->name, ref->api_version};
+}
+
 bool vpa_controller_key_equal(const struct vpa_controller_key *a,
                               const struct vpa_controller_key *b)
 {
@@ -107,12 +120,12 @@ static const struct parent *parent_of(const struct owner_source *source,
     return NULL;
 }
 
-static struct vpa_controller_key copy_key(struct vpa_arena *arena, const char *ns, const char *kind,
-                                          const char *name, const char *api_version)
+struct vpa_controller_key owner_copy_key(struct vpa_arena *arena,
+                                         const struct vpa_controller_key *k)
 {
-    return (struct vpa_controller_key){vpa_arena_strdup(arena, ns), vpa_arena_strdup(arena, kind),
-                                       vpa_arena_strdup(arena, name),
-                                       vpa_arena_strdup(arena, api_version)};
+    return (struct vpa_controller_key){
+        vpa_arena_strdup(arena, k->ns), vpa_arena_strdup(arena, k->kind),
+        vpa_arena_strdup(arena, k->name), vpa_arena_strdup(arena, k->api_version)};
 }
 
 int owner_walk(const struct owner_source *source, const struct vpa_controller_key *key,
@@ -123,7 +136,7 @@ int owner_walk(const struct owner_source *source, const struct vpa_controller_ke
     size_t count = 0, best = SIZE_MAX;
     bool good;
 
-    visited[count++] = copy_key(arena, key->ns, key->kind, key->name, key->api_version);
+    visited[count++] = owner_copy_key(arena, key);
     if (eligible(source, &visited[0], &good, err) < 0)
         return -1;
     if (good)
@@ -134,8 +147,9 @@ int owner_walk(const struct owner_source *source, const struct vpa_controller_ke
             return -1;
         if (!parent->kind)
             break;
-        struct vpa_controller_key owner =
-            copy_key(arena, key->ns, parent->kind, parent->name, parent->api_version);
+        const struct vpa_controller_key named = {key->ns, parent->kind, parent->name,
+                                                 parent->api_version};
+        struct vpa_controller_key owner = owner_copy_key(arena, &named);
         if (eligible(source, &owner, &good, err) < 0)
             return -1;
         for (size_t i = 0; i < count; i++)
@@ -155,83 +169,99 @@ int owner_walk(const struct owner_source *source, const struct vpa_controller_ke
 
 /* Selectors */
 
-int owner_selector_of_entry(const struct owner_entry *entry, const char *kind, const char *ns,
-                            const char *name, const struct vpa_selector **out,
-                            struct vpa_error *err)
+static int selector_of_entry(const struct owner_entry *entry, const struct vpa_controller_key *k,
+                             const struct vpa_selector **out, struct vpa_error *err)
 {
     if (!entry)
-        return vpa_fail(err, VPA_NOT_FOUND, "%s %s/%s does not exist", kind, ns, name);
+        return vpa_fail(err, VPA_NOT_FOUND, "%s %s/%s does not exist", k->kind, k->ns, k->name);
     if (entry->selector_error)
         return vpa_fail(err, VPA_INVALID, "%s", entry->selector_error);
     *out = &entry->selector;
     return 0;
 }
 
-int owner_selector_of_scale(const struct owner_scale *scale, const char *ns, const char *name,
-                            const struct vpa_selector **out, struct vpa_error *err)
+static int selector_of_scale(const struct owner_scale *scale, const struct vpa_selector **out,
+                             struct vpa_error *err)
 {
-    const struct vpa_controller_key k = {ns, scale->kind, name, scale->api_version};
+    const struct vpa_controller_key *k = &scale->of;
     struct vpa_error empty;
 
     if (!scale->ok)
-        return fail_unhandled(&k, scale->code, scale->error, err);
+        return fail_unhandled(k, scale->code, scale->error, err);
     if (!scale->has_selector) {
         vpa_fail(&empty, VPA_INVALID, "resource %s/%s has an empty selector for scale sub-resource",
-                 ns, name);
-        return fail_unhandled(&k, VPA_INVALID, empty.text, err);
+                 k->ns, k->name);
+        return fail_unhandled(k, VPA_INVALID, empty.text, err);
     }
     *out = &scale->selector;
     return 0;
 }
 
-int vpa_owners_selector(struct vpa_owners *o, const char *ns, const char *api_version,
-                        const char *kind, const char *name, struct vpa_arena *arena,
-                        struct vpa_selector *out, struct vpa_error *err)
+int owner_selector(const struct owner_source *source, const struct vpa_controller_key *k,
+                   const struct vpa_selector **out, struct vpa_error *err)
 {
-    enum vpa_controller_kind known = vpa_controller_kind_parse(kind);
-    const struct vpa_selector *selector;
+    enum vpa_controller_kind kind = vpa_controller_kind_parse(k->kind);
 
-    if (known != VPA_KIND_OTHER) {
-        if (owner_selector_of_entry(owner_store_find(&o->store, known, ns, name), kind, ns, name,
-                                    &selector, err) < 0)
-            return -1;
-        *out = vpa_selector_copy(arena, selector);
-        return 0;
-    }
-    if (owner_bad_api_version(api_version))
-        return vpa_fail(err, VPA_INVALID, "unexpected GroupVersion string: %s", api_version);
-    const struct vpa_controller_key key = {ns, kind, name, api_version};
-    struct owner_scale *scale = owner_scale_of_target(o, &key, err);
-    if (!scale)
-        return -1;
-    int rc = owner_selector_of_scale(scale, ns, name, &selector, err);
-    if (rc == 0)
-        *out = vpa_selector_copy(arena, selector);
-    owner_scale_unref(scale);
-    return rc;
+    if (kind != VPA_KIND_OTHER)
+        return selector_of_entry(source->entry(source->ctx, kind, k->ns, k->name), k, out, err);
+    if (owner_bad_api_version(k->api_version))
+        return vpa_fail(err, VPA_INVALID, "unexpected GroupVersion string: %s", k->api_version);
+    const struct owner_scale *scale = source->scale(source->ctx, k, err);
+    return scale ? selector_of_scale(scale, out, err) : -1;
 }
 
 /* The caches of the loop as a source */
 
+struct live {
+    struct vpa_owners *owners;
+    struct owner_scale *held; /* that of a target, with its reference */
+};
+
 static const struct owner_entry *live_entry(void *ctx, enum vpa_controller_kind kind,
                                             const char *ns, const char *name)
 {
-    struct vpa_owners *o = ctx;
+    const struct live *live = ctx;
 
-    return owner_store_find(&o->store, kind, ns, name);
+    return owner_store_find(&live->owners->store, kind, ns, name);
 }
 
 static const struct owner_scale *live_scale(void *ctx, const struct vpa_controller_key *k,
                                             struct vpa_error *err)
 {
-    return owner_scale_get(ctx, k->ns, k->api_version, k->kind, k->name, err);
+    const struct live *live = ctx;
+
+    return owner_scale_get_within(live->owners, k, INT64_MAX, err);
+}
+
+static const struct owner_scale *target_scale(void *ctx, const struct vpa_controller_key *k,
+                                              struct vpa_error *err)
+{
+    struct live *live = ctx;
+
+    live->held = owner_scale_of_target(live->owners, k, err);
+    return live->held;
+}
+
+int vpa_owners_selector(struct vpa_owners *o, const struct vpa_controller_key *target,
+                        struct vpa_arena *arena, struct vpa_selector *out, struct vpa_error *err)
+{
+    struct live live = {.owners = o};
+    const struct owner_source source = {&live, live_entry, target_scale};
+    const struct vpa_selector *selector;
+    int rc = owner_selector(&source, target, &selector, err);
+
+    if (rc == 0)
+        *out = vpa_selector_copy(arena, selector);
+    owner_scale_unref(live.held);
+    return rc;
 }
 
 int vpa_owners_topmost(struct vpa_owners *o, const struct vpa_controller_key *key,
                        struct vpa_arena *arena, bool *found, struct vpa_controller_key *top,
                        struct vpa_error *err)
 {
-    const struct owner_source source = {o, live_entry, live_scale};
+    struct live live = {.owners = o};
+    const struct owner_source source = {&live, live_entry, live_scale};
 
     return owner_walk(&source, key, arena, found, top, err);
 }

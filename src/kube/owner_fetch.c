@@ -37,16 +37,15 @@ static size_t group_length(const char *api_version)
     return slash ? (size_t)(slash - api_version) : 0;
 }
 
-void owner_scale_key(struct vpa_buf *buf, const char *ns, const char *api_version, const char *kind,
-                     const char *name)
+void owner_scale_key(struct vpa_buf *buf, const struct vpa_controller_key *k)
 {
-    vpa_buf_printf(buf, "%s\n%.*s\n%s\n%s", ns, (int)group_length(api_version), api_version, kind,
-                   name);
+    vpa_buf_printf(buf, "%s\n%.*s\n%s\n%s", k->ns, (int)group_length(k->api_version),
+                   k->api_version, k->kind, k->name);
 }
 
-void owner_kind_key(struct vpa_buf *buf, const char *api_version, const char *kind)
+void owner_kind_key(struct vpa_buf *buf, const struct vpa_controller_key *k)
 {
-    vpa_buf_printf(buf, "%.*s\n%s", (int)group_length(api_version), api_version, kind);
+    vpa_buf_printf(buf, "%.*s\n%s", (int)group_length(k->api_version), k->api_version, k->kind);
 }
 
 /* Answers */
@@ -87,7 +86,7 @@ static int take_answer(struct owner_scale *s, const struct vpa_kube_result *resu
     struct vpa_scale scale;
 
     if (vpa_json_parse(&arena, result->body, result->body_len, &root, err) < 0)
-        return vpa_wrap(err, "scale of %s %s/%s", s->kind, s->ns, s->name);
+        return vpa_wrap(err, "scale of %s %s/%s", s->of.kind, s->of.ns, s->of.name);
     if (check_kind(root, err) < 0 || vpa_scale_decode(&arena, root, &scale, err) < 0)
         return -1;
     return keep_scale(s, &scale, err);
@@ -162,7 +161,7 @@ static void ask(struct owner_fetch *f)
     struct vpa_error err;
     vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
 
-    vpa_kube_path(&path, group_version, f->scale->ns, m->resource, f->scale->name, "scale");
+    vpa_kube_path(&path, group_version, f->scale->of.ns, m->resource, f->scale->of.name, "scale");
     if (vpa_buf_failed(&path)) { /* so it is with every mapping */
         vpa_fail(&err, VPA_INVALID, "name too long");
         finish(f, &err);
@@ -197,13 +196,13 @@ static void begin(void *ctx)
 {
     struct owner_fetch *f = ctx;
     struct vpa_discovery *discovery = f->owners->discovery;
-    const char *version = f->scale->api_version;
+    const char *version = f->scale->of.api_version;
     vpa_auto_free char *group = vpa_xstrndup(version, group_length(version));
     const struct vpa_rest_mapping *found;
     struct vpa_error err;
     size_t count;
 
-    if (vpa_discovery_peek(discovery, group, f->scale->kind, &found, &count, &err) == 0) {
+    if (vpa_discovery_peek(discovery, group, f->scale->of.kind, &found, &count, &err) == 0) {
         if (!any_scalable(found, count) && !vpa_discovery_is_of_pass(discovery, group)) {
             vpa_discovery_read(discovery, group, &f->group); /* it may have one by now */
             return;
@@ -236,14 +235,11 @@ static struct owner_scale *scale_new(const struct vpa_controller_key *key)
     struct owner_scale *s = vpa_xcalloc(1, sizeof(*s));
     vpa_auto_buf text = VPA_BUF(VPA_KUBE_PATH_MAX);
 
-    owner_scale_key(&text, key->ns, key->api_version, key->kind, key->name);
+    owner_scale_key(&text, key);
     vpa_arena_init(&s->arena, 512);
     atomic_init(&s->refs, 1);
     s->key = vpa_arena_strdup(&s->arena, vpa_buf_text(&text));
-    s->ns = vpa_arena_strdup(&s->arena, key->ns);
-    s->api_version = vpa_arena_strdup(&s->arena, key->api_version);
-    s->kind = vpa_arena_strdup(&s->arena, key->kind);
-    s->name = vpa_arena_strdup(&s->arena, key->name);
+    s->of = owner_copy_key(&s->arena, key);
     s->error = "";
     s->selector.nothing = true;
     return s;
@@ -284,7 +280,7 @@ bool owner_fetch_is_under_way(const struct vpa_owners *o, const struct vpa_contr
     vpa_auto_buf text = VPA_BUF(VPA_KUBE_PATH_MAX);
     int64_t now = vpa_loop_monotonic(o->loop);
 
-    owner_scale_key(&text, key->ns, key->api_version, key->kind, key->name);
+    owner_scale_key(&text, key);
     for (const struct owner_fetch *f = o->fetches; f; f = f->next)
         if (now - f->begun >= since && strcmp(f->scale->key, vpa_buf_text(&text)) == 0)
             return true;

@@ -65,9 +65,9 @@ struct owner_scale {
     atomic_uint refs;
     struct vpa_arena arena;
     const char *key;
-    const char *ns, *api_version, *kind, *name; /* as it was asked for */
-    bool ok;                                    /* some mapping answered */
-    bool absent;                                /* last error: 404 of the object */
+    struct vpa_controller_key of; /* as it was asked for */
+    bool ok;                      /* some mapping answered */
+    bool absent;                  /* last error: 404 of the object */
     enum vpa_code code;
     const char *error; /* of the last mapping, "" when ok */
     struct parent parent;
@@ -86,11 +86,11 @@ struct owner_scale {
 };
 struct owner_scale *owner_scale_ref(struct owner_scale *scale);
 void owner_scale_unref(struct owner_scale *scale);
-void owner_scale_key(struct vpa_buf *buf, const char *ns, const char *api_version, const char *kind,
-                     const char *name);
-
+void owner_scale_key(struct vpa_buf *buf, const struct vpa_controller_key *key);
 /* The same for all of a kind. */
-void owner_kind_key(struct vpa_buf *buf, const char *api_version, const char *kind);
+void owner_kind_key(struct vpa_buf *buf, const struct vpa_controller_key *key);
+struct vpa_controller_key owner_copy_key(struct vpa_arena *arena,
+                                         const struct vpa_controller_key *key);
 
 /* Questions of other threads that a view could not answer. Shared, outlives views. */
 #define OWNER_WANTED_MAX 1024
@@ -162,12 +162,8 @@ struct owner_scale *owner_scale_of_target(struct vpa_owners *owners,
 void owner_scales_begin_pass(struct vpa_owners *owners);
 /* For an answer that nobody waits for: counts as one of the background. ctx: the owners. */
 void owner_scale_on_late(void *ctx, struct owner_scale *s);
-/* The remembered one, asked for when unknown, due, or a negative one of an earlier pass. Borrowed
- * until the next fetch. */
-struct owner_scale *owner_scale_get(struct vpa_owners *owners, const char *ns,
-                                    const char *api_version, const char *kind, const char *name,
-                                    struct vpa_error *err);
-/* The same, asked for also when it was read longer ago than that. */
+/* The remembered one, asked for when unknown, due, a negative one of an earlier pass, or older than
+ * that. Borrowed until the next fetch. */
 struct owner_scale *owner_scale_get_within(struct vpa_owners *owners,
                                            const struct vpa_controller_key *key, vpa_duration age,
                                            struct vpa_error *err);
@@ -182,7 +178,7 @@ void owner_scales_release(struct vpa_owners *owners);
 void owner_scales_sweep(void *ctx);
 void owner_scales_wanted(void *ctx);
 
-/* The walk over any source of knowledge. */
+/* The walk and the selector over any source of knowledge. */
 struct owner_source {
     void *ctx;
     const struct owner_entry *(*entry)(void *ctx, enum vpa_controller_kind kind, const char *ns,
@@ -194,11 +190,9 @@ struct owner_source {
 int owner_walk(const struct owner_source *source, const struct vpa_controller_key *key,
                struct vpa_arena *arena, bool *found, struct vpa_controller_key *top,
                struct vpa_error *err);
-int owner_selector_of_entry(const struct owner_entry *entry, const char *kind, const char *ns,
-                            const char *name, const struct vpa_selector **out,
-                            struct vpa_error *err);
-int owner_selector_of_scale(const struct owner_scale *scale, const char *ns, const char *name,
-                            const struct vpa_selector **out, struct vpa_error *err);
+/* Borrowed from the source. */
+int owner_selector(const struct owner_source *source, const struct vpa_controller_key *key,
+                   const struct vpa_selector **out, struct vpa_error *err);
 /* More than one slash. */
 bool owner_bad_api_version(const char *api_version);
 

@@ -141,7 +141,7 @@ struct owner_scale *owner_scale_find(const struct vpa_owners *o,
 {
     vpa_auto_buf text = VPA_BUF(VPA_KUBE_PATH_MAX);
 
-    owner_scale_key(&text, key->ns, key->api_version, key->kind, key->name);
+    owner_scale_key(&text, key);
     return vpa_table_find(&o->scales, vpa_buf_text(&text));
 }
 
@@ -164,7 +164,7 @@ static void trouble_key(struct vpa_buf *key, enum trouble_with with,
 {
     vpa_buf_init(key, VPA_KUBE_PATH_MAX);
     if (with == WITH_KIND)
-        owner_kind_key(key, k->api_version, k->kind);
+        owner_kind_key(key, k);
     else
         vpa_buf_printf(key, "%s\n\n", k->ns);
 }
@@ -220,7 +220,7 @@ static struct owner_scale *ask(struct vpa_owners *o, const struct vpa_controller
             return s;
         have_trouble(o, WITH_KIND, k)->slow++;
     }
-    vpa_owners_follow_target(o, k->ns, k->api_version, k->kind, k->name);
+    vpa_owners_follow_target(o, k);
     struct owner_scale *known = owner_scale_find(o, k);
     if (known && vpa_loop_monotonic(o->loop) - known->fetched <= REMEMBERED_MAX)
         return owner_scale_ref(known);
@@ -244,7 +244,7 @@ leave_to_background(struct vpa_owners *o, const struct vpa_controller_key *k, st
 {
     struct owner_scale *known = owner_scale_find(o, k);
 
-    vpa_owners_keep_target(o, k->ns, k->api_version, k->kind, k->name);
+    vpa_owners_keep_target(o, k);
     if (!known)
         fail_unanswered(k, err);
     return owner_scale_ref(known);
@@ -297,14 +297,6 @@ struct owner_scale *owner_scale_get_within(struct vpa_owners *o, const struct vp
     return s;
 }
 
-struct owner_scale *owner_scale_get(struct vpa_owners *o, const char *ns, const char *api_version,
-                                    const char *kind, const char *name, struct vpa_error *err)
-{
-    const struct vpa_controller_key k = {ns, kind, name, api_version};
-
-    return owner_scale_get_within(o, &k, INT64_MAX, err);
-}
-
 void owner_scales_release(struct vpa_owners *o)
 {
     VPA_TABLE_RELEASE(&o->scales, owner_scale_unref);
@@ -349,12 +341,11 @@ static const struct owner_scale *next_due(struct vpa_owners *o, int64_t now)
 
     while (vpa_table_next(&o->scales, &o->sweep_cursor, &key, &value)) {
         const struct owner_scale *s = value;
-        const struct vpa_controller_key k = {s->ns, s->kind, s->name, s->api_version};
 
         /* What hangs has half of the places at most. */
         if (s->slow && owner_fetch_count_slow(o) >= VPA_OWNER_FETCHES_MAX / 2)
             continue;
-        if (is_due(s, now) && !owner_fetch_is_under_way(o, &k, 0))
+        if (is_due(s, now) && !owner_fetch_is_under_way(o, &s->of, 0))
             return s;
     }
     o->sweep_cursor = 0;
@@ -413,9 +404,8 @@ static void refresh_due(struct vpa_owners *o)
             o->sweep_wrapped = true;
             continue;
         }
-        const struct vpa_controller_key k = {s->ns, s->kind, s->name, s->api_version};
         o->sweep_left--;
-        start_in_background(o, &k);
+        start_in_background(o, &s->of);
     }
 }
 
@@ -504,18 +494,20 @@ void owner_wanted_unref(struct owner_wanted *w)
     free(w);
 }
 
-bool vpa_owners_keep_target(struct vpa_owners *o, const char *ns, const char *api_version,
-                            const char *kind, const char *name)
+static bool has_scale(const struct vpa_controller_key *k)
 {
-    const struct vpa_controller_key key = {ns, kind, name, api_version};
+    return !vpa_is_well_known_kind(k->kind) && !owner_bad_api_version(k->api_version);
+}
 
-    if (vpa_is_well_known_kind(kind) || owner_bad_api_version(api_version))
+bool vpa_owners_keep_target(struct vpa_owners *o, const struct vpa_controller_key *target)
+{
+    if (!has_scale(target))
         return true;
-    struct owner_scale *s = owner_scale_find(o, &key);
+    struct owner_scale *s = owner_scale_find(o, target);
     if (s)
         s->last_read = vpa_loop_monotonic(o->loop);
     else
-        owner_wanted_add(o->wanted, &key);
+        owner_wanted_add(o->wanted, target);
     return s != NULL;
 }
 
@@ -524,17 +516,13 @@ size_t vpa_owners_scale_count(const struct vpa_owners *o)
     return o->scales.count;
 }
 
-void vpa_owners_follow_target(struct vpa_owners *o, const char *ns, const char *api_version,
-                              const char *kind, const char *name)
+void vpa_owners_follow_target(struct vpa_owners *o, const struct vpa_controller_key *target)
 {
-    const struct vpa_controller_key key = {ns, kind, name, api_version};
-    int64_t until = vpa_loop_monotonic(o->loop) + FOLLOW_FOR;
-
-    if (vpa_is_well_known_kind(kind) || owner_bad_api_version(api_version))
+    if (!has_scale(target))
         return;
-    struct owner_scale *s = owner_scale_find(o, &key);
+    struct owner_scale *s = owner_scale_find(o, target);
     if (s)
-        s->followed_until = until;
+        s->followed_until = vpa_loop_monotonic(o->loop) + FOLLOW_FOR;
     else
-        owner_wanted_add(o->wanted, &key);
+        owner_wanted_add(o->wanted, target);
 }

@@ -103,7 +103,7 @@ static const struct owner_scale *view_scale(void *ctx, const struct vpa_controll
     size_t low = 0, high = view->scales->count;
     vpa_auto_buf text = VPA_BUF(VPA_KUBE_PATH_MAX);
 
-    owner_scale_key(&text, key->ns, key->api_version, key->kind, key->name);
+    owner_scale_key(&text, key);
     while (low < high && !vpa_buf_failed(&text)) {
         size_t middle = low + (high - low) / 2;
         struct owner_scale *scale = view->scales->items[middle];
@@ -133,18 +133,11 @@ int vpa_owner_view_topmost(const struct vpa_owner_view *view, const struct vpa_c
     return owner_walk(&source, key, arena, found, top, err);
 }
 
-int vpa_owner_view_selector(const struct vpa_owner_view *view, const char *ns,
-                            const char *api_version, const char *kind, const char *name,
+int vpa_owner_view_selector(const struct vpa_owner_view *view,
+                            const struct vpa_controller_key *target,
                             const struct vpa_selector **out, struct vpa_error *err)
 {
-    enum vpa_controller_kind known = vpa_controller_kind_parse(kind);
-    const struct vpa_controller_key key = {ns, kind, name, api_version};
-    void *ctx = (void *)(uintptr_t)view;
+    const struct owner_source source = {(void *)(uintptr_t)view, view_entry, view_scale};
 
-    if (known != VPA_KIND_OTHER)
-        return owner_selector_of_entry(view_entry(ctx, known, ns, name), kind, ns, name, out, err);
-    if (owner_bad_api_version(api_version))
-        return vpa_fail(err, VPA_INVALID, "unexpected GroupVersion string: %s", api_version);
-    const struct owner_scale *scale = view_scale(ctx, &key, err);
-    return scale ? owner_selector_of_scale(scale, ns, name, out, err) : -1;
+    return owner_selector(&source, target, out, err);
 }

@@ -122,8 +122,7 @@ static void compare_top(struct golden_case *c, struct vpa_owners *owners, const 
     struct vpa_error err;
 
     if (owner) {
-        struct vpa_controller_key key = {pod->meta.ns, owner->kind, owner->name,
-                                         owner->api_version};
+        struct vpa_controller_key key = vpa_controller_key_of_owner(pod->meta.ns, owner);
         if (vpa_owners_topmost(owners, &key, c->arena, &found, &top, &err) < 0 &&
             !vpa_owner_is_node_error(&err)) /* passed over in silence */
             error = err.text;
@@ -155,8 +154,8 @@ static void compare_selector(struct golden_case *c, struct vpa_owners *owners,
                     "targetRef not defined. If this is a v1beta1 object, switch to v1");
         return;
     }
-    if (vpa_owners_selector(owners, vpa->meta.ns, vpa->target_ref.api_version, vpa->target_ref.kind,
-                            vpa->target_ref.name, c->arena, &selector, &err) < 0) {
+    const struct vpa_controller_key target = vpa_controller_key_of_target(vpa);
+    if (vpa_owners_selector(owners, &target, c->arena, &selector, &err) < 0) {
         compare_error(c, golden_label(c, "selectors.%s.error", key), vpa_json_find(want, "error"),
                       err.text);
         return;

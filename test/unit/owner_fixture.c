@@ -35,7 +35,7 @@ void follow_many(int count)
     for (int i = 0; i < count; i++) {
         char name[16];
         snprintf(name, sizeof(name), "w%d", i);
-        vpa_owners_follow_target(owners, "n", "example.com/v1", "Widget", name);
+        vpa_owners_follow_target(owners, WIDGET(name));
     }
 }
 
@@ -79,9 +79,8 @@ bool knows_widget(const char *name)
 {
     const struct vpa_selector *selector;
     struct vpa_owner_view *view = vpa_owners_view(owners);
-    bool known = vpa_owner_view_selector(view, "n", "example.com/v1", "Widget", name, &selector,
-                                         &err) == 0 ||
-                 err.code != VPA_RETRY;
+    bool known =
+        vpa_owner_view_selector(view, WIDGET(name), &selector, &err) == 0 || err.code != VPA_RETRY;
 
     vpa_owner_view_unref(view);
     return known;

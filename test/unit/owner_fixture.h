@@ -20,6 +20,8 @@ extern struct vpa_owners *owners;
 extern struct vpa_error err;
 
 /* more: of the metadata */
+#define KEY(KIND, NAME, VERSION) (&(struct vpa_controller_key){"n", KIND, NAME, VERSION})
+#define WIDGET(NAME) KEY("Widget", NAME, "example.com/v1")
 #define OBJECT(version, kind, name, more, spec)                                                    \
     "{\"apiVersion\":\"" version "\",\"kind\":\"" kind                                             \
     "\",\"metadata\":{\"namespace\":\"n\",\"name\":\"" name "\"" more "},\"spec\":" spec "}"

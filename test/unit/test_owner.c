@@ -133,17 +133,14 @@ START_TEST(every_scale_is_found)
         char name[16], between[16];
         snprintf(name, sizeof(name), "w%d", i);
         snprintf(between, sizeof(between), "w%d.", i);
-        ck_assert_int_eq(
-            vpa_owner_view_selector(view, "n", "example.com/v1", "Widget", name, &selector, &err),
-            i < count ? 0 : -1);
+        ck_assert_int_eq(vpa_owner_view_selector(view, WIDGET(name), &selector, &err),
+                         i < count ? 0 : -1);
         if (i == count)
             ck_assert_str_eq(err.text, vpa_arena_printf(&names,
                                                         "scale of Widget n/%s is not "
                                                         "known yet",
                                                         name));
-        ck_assert_int_eq(vpa_owner_view_selector(view, "n", "example.com/v1", "Widget", between,
-                                                 &selector, &err),
-                         -1);
+        ck_assert_int_eq(vpa_owner_view_selector(view, WIDGET(between), &selector, &err), -1);
         ck_assert_int_eq(err.code, VPA_RETRY);
     }
     vpa_owner_view_unref(view);
@@ -160,8 +157,9 @@ START_TEST(finds_selectors)
     if (selectors[_i].labels)
         put_widget("w", selectors[_i].labels, 1);
     synced();
-    int rc = vpa_owners_selector(owners, "n", selectors[_i].version, selectors[_i].kind,
-                                 selectors[_i].name, &arena, &selector, &err);
+    int rc = vpa_owners_selector(owners,
+                                 KEY(selectors[_i].kind, selectors[_i].name, selectors[_i].version),
+                                 &arena, &selector, &err);
     ck_assert_msg(rc == (selectors[_i].error ? -1 : 0), "%s", err.text);
     if (rc < 0) {
         ck_assert_str_eq(err.text, selectors[_i].error);
@@ -171,12 +169,13 @@ START_TEST(finds_selectors)
     }
     /* The view says the same, once followed. */
     const struct vpa_selector *borrowed;
-    vpa_owners_follow_target(owners, "n", selectors[_i].version, selectors[_i].kind,
-                             selectors[_i].name);
+    vpa_owners_follow_target(owners,
+                             KEY(selectors[_i].kind, selectors[_i].name, selectors[_i].version));
     vpa_loop_pump(loop, VPA_MILLISECOND);
     struct vpa_owner_view *view = vpa_owners_view(owners);
-    ck_assert_int_eq(vpa_owner_view_selector(view, "n", selectors[_i].version, selectors[_i].kind,
-                                             selectors[_i].name, &borrowed, &err),
+    ck_assert_int_eq(vpa_owner_view_selector(
+                         view, KEY(selectors[_i].kind, selectors[_i].name, selectors[_i].version),
+                         &borrowed, &err),
                      rc);
     if (rc < 0)
         ck_assert_str_eq(err.text, selectors[_i].error);
@@ -239,7 +238,7 @@ START_TEST(an_owner_that_no_longer_decodes_is_unknown)
     vpa_loop_pump(loop, VPA_MILLISECOND);
     ck_assert(!vpa_owners_replicas(owners, &web, &replicas));
     struct vpa_owner_view *view = vpa_owners_view(owners);
-    ck_assert_int_eq(vpa_owner_view_selector(view, "n", "", "Deployment", "web", &selector, &err),
+    ck_assert_int_eq(vpa_owner_view_selector(view, KEY("Deployment", "web", ""), &selector, &err),
                      -1);
     vpa_owner_view_unref(view);
     sim_cluster_put_text(sim, DEPLOYMENT("web", "", APP));
@@ -296,22 +295,21 @@ START_TEST(views_follow_changes)
     ck_assert_int_eq(changes, 1); /* once for what came together */
     struct vpa_owner_view *second = vpa_owners_view(owners);
     ck_assert_ptr_ne(first, second);
-    ck_assert_int_eq(vpa_owner_view_selector(first, "n", "", "Deployment", "web", &selector, &err),
+    ck_assert_int_eq(vpa_owner_view_selector(first, KEY("Deployment", "web", ""), &selector, &err),
                      0);
-    ck_assert_int_eq(vpa_owner_view_selector(first, "n", "", "Deployment", "new", &selector, &err),
+    ck_assert_int_eq(vpa_owner_view_selector(first, KEY("Deployment", "new", ""), &selector, &err),
                      -1);
-    ck_assert_int_eq(vpa_owner_view_selector(second, "n", "", "Deployment", "web", &selector, &err),
+    ck_assert_int_eq(vpa_owner_view_selector(second, KEY("Deployment", "web", ""), &selector, &err),
                      -1);
-    ck_assert_int_eq(vpa_owner_view_selector(second, "n", "", "Deployment", "new", &selector, &err),
+    ck_assert_int_eq(vpa_owner_view_selector(second, KEY("Deployment", "new", ""), &selector, &err),
                      0);
     vpa_owner_view_unref(second);
     /* the older one outlives the owners */
     vpa_owners_free(owners);
     owners = NULL;
-    ck_assert_int_eq(vpa_owner_view_selector(first, "n", "", "Deployment", "web", &selector, &err),
+    ck_assert_int_eq(vpa_owner_view_selector(first, KEY("Deployment", "web", ""), &selector, &err),
                      0);
-    ck_assert_int_eq(
-        vpa_owner_view_selector(first, "n", "example.com/v1", "Widget", "w", &selector, &err), -1);
+    ck_assert_int_eq(vpa_owner_view_selector(first, WIDGET("w"), &selector, &err), -1);
     vpa_owner_view_unref(first);
 }
 END_TEST

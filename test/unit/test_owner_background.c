@@ -51,10 +51,10 @@ START_TEST(views_follow_scales)
     vpa_owners_on_change(owners, on_change, NULL);
     answer_scales(0, answers[_i].first);
     synced();
-    vpa_owners_follow_target(owners, "n", "example.com/v1", "Widget", "w");
+    vpa_owners_follow_target(owners, WIDGET("w"));
     vpa_loop_pump(loop, VPA_SECOND);
     /* What nobody knew is followed only once it is asked for again. */
-    vpa_owners_follow_target(owners, "n", "example.com/v1", "Widget", "w");
+    vpa_owners_follow_target(owners, WIDGET("w"));
     vpa_loop_pump(loop, VPA_SECOND);
     struct vpa_owner_view *before = vpa_owners_view(owners);
     int gets = scale_gets();
@@ -78,12 +78,12 @@ static void pump_to(int64_t begin, int seconds)
 
 static void keep_widget(void)
 {
-    vpa_owners_keep_target(owners, "n", "example.com/v1", "Widget", "w");
+    vpa_owners_keep_target(owners, WIDGET("w"));
 }
 
 static void follow_widget(void)
 {
-    vpa_owners_follow_target(owners, "n", "example.com/v1", "Widget", "w");
+    vpa_owners_follow_target(owners, WIDGET("w"));
 }
 
 /* Answers take five seconds and sweeps come each seven after the first answer, so that one comes
@@ -175,7 +175,7 @@ static enum vpa_code code_of_widget(void)
 {
     const struct vpa_selector *selector;
     struct vpa_owner_view *view = vpa_owners_view(owners);
-    int rc = vpa_owner_view_selector(view, "n", "example.com/v1", "Widget", "w", &selector, &err);
+    int rc = vpa_owner_view_selector(view, WIDGET("w"), &selector, &err);
 
     vpa_owner_view_unref(view);
     return rc == 0 ? VPA_OK : err.code;

@@ -12,7 +12,7 @@ static void keep(int i)
 {
     vpa_auto_free char *name = name_of(i);
 
-    vpa_owners_keep_target(owners, "n", "example.com/v1", "Widget", name);
+    vpa_owners_keep_target(owners, WIDGET(name));
 }
 
 static void keep_all(int from, int to)
@@ -94,7 +94,7 @@ START_TEST(a_followed_failure_stays)
 
     fill(last);
     ask_in_vain(last);
-    vpa_owners_follow_target(owners, "n", "example.com/v1", "Widget", name);
+    vpa_owners_follow_target(owners, WIDGET(name));
     ck_assert(was_forgotten(VPA_OWNER_SCALE_MAX));
     ck_assert(!was_forgotten(last));
     ck_assert(was_forgotten(1));
@@ -148,8 +148,7 @@ static bool view_knows(const struct vpa_owner_view *view, const char *name)
 {
     const struct vpa_selector *selector;
 
-    return vpa_owner_view_selector(view, "n", "example.com/v1", "Widget", name, &selector, &err) ==
-           0;
+    return vpa_owner_view_selector(view, WIDGET(name), &selector, &err) == 0;
 }
 
 /* Controllers change all the time, each with a new view: that has nothing of its own for each scale

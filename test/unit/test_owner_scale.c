@@ -47,9 +47,7 @@ START_TEST(steady_passes_ask_for_selectors_alone)
 
     synced();
     for (int i = 0; i < 9; i++) {
-        ck_assert_int_eq(vpa_owners_selector(owners, "n", "example.com/v1", "Widget", "w", &arena,
-                                             &selector, &err),
-                         0);
+        ck_assert_int_eq(vpa_owners_selector(owners, WIDGET("w"), &arena, &selector, &err), 0);
         for (int k = 0; k < 3; k++)
             ck_assert_int_eq(walk_widget(), 1);
         vpa_owners_begin_pass(owners);
@@ -58,9 +56,7 @@ START_TEST(steady_passes_ask_for_selectors_alone)
     ck_assert_int_eq(scale_gets(), 10);
     ck_assert_int_eq(discovery_gets(), 3);
     put_widget("w", "app=other", 1);
-    ck_assert_int_eq(
-        vpa_owners_selector(owners, "n", "example.com/v1", "Widget", "w", &arena, &selector, &err),
-        0);
+    ck_assert_int_eq(vpa_owners_selector(owners, WIDGET("w"), &arena, &selector, &err), 0);
     ck_assert_str_eq(selector.items[0].values[0], "other");
 }
 END_TEST
@@ -209,9 +205,7 @@ START_TEST(what_is_known_is_not_asked_for_again)
     synced();
     before = vpa_owners_view(owners);
     for (int i = 0; i < 3; i++) {
-        ck_assert_int_eq(
-            vpa_owner_view_selector(before, "n", "example.com/v1", "Widget", "w", &selector, &err),
-            -1);
+        ck_assert_int_eq(vpa_owner_view_selector(before, WIDGET("w"), &selector, &err), -1);
         ck_assert_int_eq(err.code, VPA_RETRY);
         vpa_loop_pump(loop, VPA_SECOND);
         ck_assert_int_eq(scale_gets(), 1);
@@ -235,7 +229,7 @@ START_TEST(keeps_targets_that_it_is_told_to_keep)
     synced();
     ck_assert(!knows_widget("w"));
     for (int i = 0; i < 12; i++) { /* four hours without a pod */
-        vpa_owners_keep_target(owners, "n", "example.com/v1", "Widget", "w");
+        vpa_owners_keep_target(owners, WIDGET("w"));
         vpa_loop_pump(loop, 20 * VPA_MINUTE);
     }
     ck_assert(knows_widget("w"));
@@ -270,11 +264,11 @@ START_TEST(keeps_only_what_has_a_scale)
 
     synced();
     int before = scale_gets() + discovery_gets();
-    vpa_owners_keep_target(owners, "n", targets[_i].version, targets[_i].kind, "w");
+    vpa_owners_keep_target(owners, KEY(targets[_i].kind, "w", targets[_i].version));
     vpa_loop_pump(loop, VPA_SECOND);
     ck_assert_int_eq(scale_gets() + discovery_gets() > before, asks);
     before = scale_gets() + discovery_gets();
-    vpa_owners_follow_target(owners, "n", targets[_i].version, targets[_i].kind, "w");
+    vpa_owners_follow_target(owners, KEY(targets[_i].kind, "w", targets[_i].version));
     vpa_loop_pump(loop, VPA_MINUTE);
     ck_assert_int_eq(scale_gets() + discovery_gets() > before, asks);
 }
@@ -335,8 +329,7 @@ static int select_widget(const char *name)
     struct vpa_selector selector;
     vpa_auto_arena arena = {0};
 
-    return vpa_owners_selector(owners, "n", "example.com/v1", "Widget", name, &arena, &selector,
-                               &err);
+    return vpa_owners_selector(owners, WIDGET(name), &arena, &selector, &err);
 }
 
 /* How long a pass waits that reads the selectors of so many. */
@@ -493,7 +486,9 @@ static int select_in(const char *ns, const char *kind, const char *name)
     struct vpa_selector selector;
     vpa_auto_arena arena = {0};
 
-    return vpa_owners_selector(owners, ns, "example.com/v1", kind, name, &arena, &selector, &err);
+    return vpa_owners_selector(owners,
+                               &(struct vpa_controller_key){ns, kind, name, "example.com/v1"},
+                               &arena, &selector, &err);
 }
 
 /* How long a pass waits for the targets of so many VPAs of a namespace, none of which is there. */

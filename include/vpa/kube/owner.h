@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "vpa/api/labels.h"
+#include "vpa/api/vpa.h"
 #include "vpa/kube/client.h"
 #include "vpa/kube/discovery.h"
 
@@ -41,6 +42,10 @@ struct vpa_controller_key {
     const char *name;
     const char *api_version;
 };
+/* Both borrow; ns is that of the object that has the owner. */
+struct vpa_controller_key vpa_controller_key_of_owner(const char *ns,
+                                                      const struct vpa_owner_reference *owner);
+struct vpa_controller_key vpa_controller_key_of_target(const struct vpa_object *vpa);
 bool vpa_controller_key_equal(const struct vpa_controller_key *a,
                               const struct vpa_controller_key *b);
 /* One of the seven, by kind alone. */
@@ -63,12 +68,12 @@ int vpa_owners_wait(struct vpa_owners *owners, vpa_duration timeout, struct vpa_
 void vpa_owners_begin_pass(struct vpa_owners *owners);
 struct vpa_discovery *vpa_owners_discovery(struct vpa_owners *owners);
 
-/* The selector of a target in a namespace; api.md 6.3 has the error texts. That of a scale target
- * is asked for each time, pumping the loop, as upstream does and the golden vectors demand: a
- * target that breaks shows in the conditions of the next pass. */
-int vpa_owners_selector(struct vpa_owners *owners, const char *ns, const char *api_version,
-                        const char *kind, const char *name, struct vpa_arena *arena,
-                        struct vpa_selector *out, struct vpa_error *err) VPA_MUST_CHECK;
+/* The selector of a target; api.md 6.3 has the error texts. That of a scale target is asked for
+ * each time, pumping the loop, as upstream does and the golden vectors demand: a target that breaks
+ * shows in the conditions of the next pass. */
+int vpa_owners_selector(struct vpa_owners *owners, const struct vpa_controller_key *target,
+                        struct vpa_arena *arena, struct vpa_selector *out,
+                        struct vpa_error *err) VPA_MUST_CHECK;
 /* Walks from key to the topmost well-known or scalable controller. 0: *found tells whether there is
  * one and *top is it, its texts in the arena. -1: error texts of api.md 6.3. VPA_NOT_FOUND: the
  * caches do not have a controller of a well-known kind, perhaps not yet; VPA_RETRY: a scale is not
@@ -108,21 +113,19 @@ int vpa_owner_view_topmost(const struct vpa_owner_view *view, const struct vpa_c
                            struct vpa_arena *arena, bool *found, struct vpa_controller_key *top,
                            struct vpa_error *err) VPA_MUST_CHECK;
 /* The selector borrows from the view. */
-int vpa_owner_view_selector(const struct vpa_owner_view *view, const char *ns,
-                            const char *api_version, const char *kind, const char *name,
+int vpa_owner_view_selector(const struct vpa_owner_view *view,
+                            const struct vpa_controller_key *target,
                             const struct vpa_selector **out, struct vpa_error *err) VPA_MUST_CHECK;
 /* Called on the loop whenever a new view would differ from the last one taken. */
 void vpa_owners_on_change(struct vpa_owners *owners, void (*fn)(void *ctx), void *ctx);
 /* Has the scale of this target fetched in the background and kept fresh (30 s), for the next views.
  */
-void vpa_owners_follow_target(struct vpa_owners *owners, const char *ns, const char *api_version,
-                              const char *kind, const char *name);
+void vpa_owners_follow_target(struct vpa_owners *owners, const struct vpa_controller_key *target);
 /* Counts as a reading of the scale of this target: what nobody reads for VPA_OWNER_SCALE_UNREAD is
  * forgotten, and the first pod after a quiet hour would find nothing. True: it was asked for
  * before, with whatever answer, or never is. False: it is going to be, unless too many wait; then
  * the caller comes again. */
-bool vpa_owners_keep_target(struct vpa_owners *owners, const char *ns, const char *api_version,
-                            const char *kind, const char *name);
+bool vpa_owners_keep_target(struct vpa_owners *owners, const struct vpa_controller_key *target);
 /* How many scales are remembered, with whatever answer. */
 size_t vpa_owners_scale_count(const struct vpa_owners *owners);
 
