@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "reach.h"
 #include "vpa/base/log.h"
@@ -43,13 +44,13 @@ struct vpa_kube_client {
     char *host; /* of the API server, with its port */
     char *last_warning;
     struct vpa_rate rate;
-    struct vpa_kube_request *requests;
+    LIST_HEAD(, vpa_kube_request) requests;
     size_t in_flight;
 };
 
 struct vpa_kube_request {
     struct vpa_kube_client *client;
-    struct vpa_kube_request *next, **link;
+    LIST_ENTRY(vpa_kube_request) link;
     struct vpa_kube_call call; /* texts owned */
     vpa_kube_done_fn done;
     void *ctx;
@@ -124,9 +125,7 @@ struct vpa_kube_client *vpa_kube_client_new(const struct vpa_kube_client_options
 
 static void request_free(struct vpa_kube_request *r)
 {
-    *r->link = r->next;
-    if (r->next)
-        r->next->link = r->link;
+    LIST_REMOVE(r, link);
     r->client->in_flight--;
     vpa_timer_free(r->timer);
     free((char *)(uintptr_t)r->call.path);
@@ -146,8 +145,8 @@ void vpa_kube_client_free(struct vpa_kube_client *client)
 {
     if (!client)
         return;
-    while (client->requests)
-        vpa_kube_cancel(client->requests);
+    while (!LIST_EMPTY(&client->requests))
+        vpa_kube_cancel(LIST_FIRST(&client->requests));
     free(client->user_agent);
     free(client->host);
     free(client->last_warning);
@@ -582,11 +581,7 @@ struct vpa_kube_request *vpa_kube_start(struct vpa_kube_client *client,
     r->ctx = ctx;
     r->started = vpa_loop_monotonic(client->options.loop);
     r->timer = vpa_timer_new(client->options.loop, on_turn, r);
-    r->next = client->requests;
-    r->link = &client->requests;
-    if (r->next)
-        r->next->link = &r->next;
-    client->requests = r;
+    LIST_INSERT_HEAD(&client->requests, r, link);
     client->in_flight++;
     schedule(r);
     return r;

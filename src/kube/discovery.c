@@ -12,6 +12,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
@@ -42,8 +43,7 @@ struct group {
 /* A group that is being read. */
 struct reading {
     struct vpa_discovery *discovery;
-    struct reading *next;
-    struct reading **link; /* what points to this one */
+    LIST_ENTRY(reading) link;
     struct group *group;
     struct vpa_kube_request *request;
     bool has_versions;
@@ -54,7 +54,7 @@ struct reading {
 struct vpa_discovery {
     struct vpa_kube_client *client;
     struct vpa_table groups; /* name -> struct group */
-    struct reading *readings;
+    LIST_HEAD(, reading) readings;
     uint64_t pass;
     struct vpa_rest_mapping found[MAPPINGS_MAX];
     char *found_group;
@@ -84,9 +84,7 @@ static void reading_free(struct reading *r)
 {
     while (r->waits)
         vpa_discovery_unwait(r->waits);
-    *r->link = r->next;
-    if (r->next)
-        r->next->link = r->link;
+    LIST_REMOVE(r, link);
     group_free(r->group);
     free(r);
 }
@@ -95,10 +93,12 @@ void vpa_discovery_free(struct vpa_discovery *d)
 {
     if (!d)
         return;
-    while (d->readings) {
-        if (d->readings->request)
-            vpa_kube_cancel(d->readings->request);
-        reading_free(d->readings);
+    struct reading *r;
+
+    while ((r = LIST_FIRST(&d->readings)) != NULL) {
+        if (r->request)
+            vpa_kube_cancel(r->request);
+        reading_free(r);
     }
     VPA_TABLE_RELEASE(&d->groups, group_free);
     free(d->found_group);
@@ -250,11 +250,7 @@ static struct reading *start_reading(struct vpa_discovery *d, const char *name)
     r->discovery = d;
     r->group = vpa_xcalloc(1, sizeof(*r->group));
     r->group->name = vpa_xstrdup(name);
-    r->next = d->readings;
-    r->link = &d->readings;
-    if (r->next)
-        r->next->link = &r->next;
-    d->readings = r;
+    LIST_INSERT_HEAD(&d->readings, r, link);
     if (!*name) { /* core has no list of versions */
         add_version(r->group, "v1");
         r->has_versions = true;
@@ -265,10 +261,11 @@ static struct reading *start_reading(struct vpa_discovery *d, const char *name)
 
 void vpa_discovery_read(struct vpa_discovery *d, const char *group, struct vpa_discovery_wait *wait)
 {
-    struct reading *r = d->readings;
+    struct reading *r;
 
-    while (r && strcmp(r->group->name, group) != 0)
-        r = r->next;
+    LIST_FOREACH (r, &d->readings, link)
+        if (strcmp(r->group->name, group) == 0)
+            break;
     if (!r)
         r = start_reading(d, group);
     wait->next = r->waits;

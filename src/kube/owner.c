@@ -383,8 +383,8 @@ void vpa_owners_free(struct vpa_owners *o)
     owner_wanted_unref(o->wanted);
     vpa_timer_free(o->sweep);
     vpa_timer_free(o->failures);
-    while (o->fetches)
-        owner_fetch_cancel(o->fetches);
+    while (!LIST_EMPTY(&o->fetches))
+        owner_fetch_cancel(LIST_FIRST(&o->fetches));
     vpa_owner_view_unref(o->view);
     owner_scales_release(o);
     owner_store_release(&o->store);

@@ -15,8 +15,7 @@
 
 struct owner_fetch {
     struct vpa_owners *owners;
-    struct owner_fetch *next;
-    struct owner_fetch **link; /* what points to this one */
+    LIST_ENTRY(owner_fetch) link;
     struct owner_scale *scale; /* being made */
     struct vpa_arena arena;
     struct vpa_rest_mapping *mappings;
@@ -96,9 +95,7 @@ static int take_answer(struct owner_scale *s, const struct vpa_kube_result *resu
 
 static void release(struct owner_fetch *f)
 {
-    *f->link = f->next;
-    if (f->next)
-        f->next->link = f->link;
+    LIST_REMOVE(f, link);
     vpa_arena_release(&f->arena);
     owner_scale_unref(f->scale);
     free(f);
@@ -256,11 +253,7 @@ struct owner_fetch *owner_fetch_start(struct vpa_owners *o, const struct vpa_con
     f->ctx = ctx;
     f->begun = vpa_loop_monotonic(o->loop);
     f->group = (struct vpa_discovery_wait){.fn = on_group, .ctx = f};
-    f->next = o->fetches;
-    f->link = &o->fetches;
-    if (f->next)
-        f->next->link = &f->next;
-    o->fetches = f;
+    LIST_INSERT_HEAD(&o->fetches, f, link);
     vpa_loop_post(o->loop, begin, f);
     return f;
 }
@@ -279,9 +272,10 @@ bool owner_fetch_is_under_way(const struct vpa_owners *o, const struct vpa_contr
 {
     vpa_auto_buf text = VPA_BUF(VPA_KUBE_PATH_MAX);
     int64_t now = vpa_loop_monotonic(o->loop);
+    const struct owner_fetch *f;
 
     owner_scale_key(&text, key);
-    for (const struct owner_fetch *f = o->fetches; f; f = f->next)
+    LIST_FOREACH (f, &o->fetches, link)
         if (now - f->begun >= since && strcmp(f->scale->key, vpa_buf_text(&text)) == 0)
             return true;
     return false;
@@ -289,9 +283,10 @@ bool owner_fetch_is_under_way(const struct vpa_owners *o, const struct vpa_contr
 
 size_t owner_fetch_count_slow(const struct vpa_owners *o)
 {
+    const struct owner_fetch *f;
     size_t count = 0;
 
-    for (const struct owner_fetch *f = o->fetches; f; f = f->next) {
+    LIST_FOREACH (f, &o->fetches, link) {
         const struct owner_scale *known = vpa_table_find(&o->scales, f->scale->key);
 
         count += known && known->slow;

@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/queue.h>
 
 #include "vpa/api/controller.h"
 #include "vpa/base/table.h"
@@ -113,11 +114,11 @@ struct vpa_owners {
     struct vpa_timer *sweep;
     struct vpa_timer *failures; /* new ones, which are told together */
     struct owner_wanted *wanted;
-    struct owner_fetch *fetches; /* under way */
-    size_t background;           /* of these, those that nobody waits for */
-    size_t sweep_cursor;         /* position in scales */
-    size_t sweep_left;           /* what the sweep may still begin */
-    bool sweep_wrapped;          /* it has reached the end of the table */
+    LIST_HEAD(, owner_fetch) fetches; /* under way */
+    size_t background;                /* of these, those that nobody waits for */
+    size_t sweep_cursor;              /* position in scales */
+    size_t sweep_left;                /* what the sweep may still begin */
+    bool sweep_wrapped;               /* it has reached the end of the table */
     uint64_t pass;
     struct vpa_table troubles; /* of this pass: kinds that were asked for in vain, how often */
     bool started, changed, scales_changed, telling;

@@ -49,6 +49,7 @@
 #include <openssl/ssl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -61,7 +62,7 @@
 #define KEEPALIVE_PROBES 3
 
 struct client_connection {
-    struct client_connection *next, **link;
+    LIST_ENTRY(client_connection) link;
     int fd;         /* -1: closed by libcurl */
     int port;       /* the local one, 0: not known yet */
     unsigned users; /* exchanges between take and leave */
@@ -70,7 +71,7 @@ struct client_connection {
 
 struct client_connections {
     CURLSH *shared, *watches;
-    struct client_connection *list;
+    LIST_HEAD(, client_connection) list;
 };
 
 static CURLSH *pool_new(void)
@@ -92,9 +93,7 @@ struct client_connections *client_connections_new(void)
 
 static void record_free(struct client_connection *c)
 {
-    *c->link = c->next;
-    if (c->next)
-        c->next->link = c->link;
+    LIST_REMOVE(c, link);
     free(c);
 }
 
@@ -102,8 +101,8 @@ void client_connections_free(struct client_connections *cs)
 {
     curl_share_cleanup(cs->shared);
     curl_share_cleanup(cs->watches);
-    while (cs->list)
-        record_free(cs->list);
+    while (!LIST_EMPTY(&cs->list))
+        record_free(LIST_FIRST(&cs->list));
     free(cs);
 }
 
@@ -124,21 +123,18 @@ static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_so
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_ms, sizeof(unacknowledged_ms));
     struct client_connection *c = vpa_xcalloc(1, sizeof(*c));
     c->fd = fd;
-    c->next = cs->list;
-    c->link = &cs->list;
-    if (c->next)
-        c->next->link = &c->next;
-    cs->list = c;
+    LIST_INSERT_HEAD(&cs->list, c, link);
     return fd;
 }
 
 static int close_socket(void *ctx, curl_socket_t fd)
 {
     struct client_connections *cs = ctx;
-    struct client_connection *c = cs->list;
+    struct client_connection *c;
 
-    while (c && c->fd != fd)
-        c = c->next;
+    LIST_FOREACH (c, &cs->list, link)
+        if (c->fd == fd)
+            break;
     if (c) {
         c->fd = -1;
         if (c->users == 0)
@@ -184,7 +180,9 @@ static int local_port_of(int fd)
 
 static struct client_connection *find(const struct client_connections *cs, int local_port)
 {
-    for (struct client_connection *c = cs->list; c; c = c->next) {
+    struct client_connection *c;
+
+    LIST_FOREACH (c, &cs->list, link) {
         if (c->fd < 0)
             continue;
         if (c->port == 0)

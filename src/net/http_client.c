@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/queue.h>
 #include <time.h>
 
 #include <openssl/ssl.h>
@@ -55,14 +56,14 @@ struct http_client {
     long connect_timeout_ms;
     vpa_duration frozen_after;
     struct client_connections *connections;
-    struct vpa_exchange *exchanges;
+    LIST_HEAD(, vpa_exchange) exchanges;
     bool freed; /* by a callback of an exchange, the last of which takes it along */
 };
 
 struct vpa_exchange {
     struct vpa_loop_transfer transfer; /* first: what the loop finds in CURLOPT_PRIVATE */
     struct http_client *client;
-    struct vpa_exchange *next, **link;
+    LIST_ENTRY(vpa_exchange) link;
     struct vpa_http_handler handler;
     CURL *easy;
     struct curl_slist *headers, *connect_to;
@@ -111,9 +112,7 @@ static void exchange_free(struct vpa_exchange *x)
 {
     struct http_client *c = x->client;
 
-    *x->link = x->next;
-    if (x->next)
-        x->next->link = x->link;
+    LIST_REMOVE(x, link);
     curl_multi_remove_handle(vpa_loop_multi(c->loop), x->easy);
     client_connections_leave(x->connection);
     curl_easy_cleanup(x->easy);
@@ -123,7 +122,7 @@ static void exchange_free(struct vpa_exchange *x)
     vpa_buf_release(&x->pending);
     vpa_buf_release(&x->body);
     free(x);
-    if (c->freed && !c->exchanges)
+    if (c->freed && LIST_EMPTY(&c->exchanges))
         client_release(c);
 }
 
@@ -576,11 +575,7 @@ static struct vpa_exchange *client_start(struct vpa_transport *transport,
         x->connect_to = curl_slist_append(NULL, c->connect_to);
         curl_easy_setopt(x->easy, CURLOPT_CONNECT_TO, x->connect_to);
     }
-    x->next = c->exchanges;
-    x->link = &c->exchanges;
-    if (x->next)
-        x->next->link = &x->next;
-    c->exchanges = x;
+    LIST_INSERT_HEAD(&c->exchanges, x, link);
     curl_multi_add_handle(vpa_loop_multi(c->loop), x->easy);
     return x;
 }
@@ -599,12 +594,12 @@ static void client_free(struct vpa_transport *transport)
 {
     struct http_client *c = (struct http_client *)transport;
 
-    for (struct vpa_exchange *x = c->exchanges, *next; x; x = next) {
-        next = x->next;
+    for (struct vpa_exchange *x = LIST_FIRST(&c->exchanges), *next; x; x = next) {
+        next = LIST_NEXT(x, link);
         client_cancel(transport, x);
     }
     c->freed = true;
-    if (!c->exchanges)
+    if (LIST_EMPTY(&c->exchanges))
         client_release(c);
 }
 
