@@ -223,17 +223,7 @@ static struct answers *acquire(struct query *q, struct vpa_owner_view **view)
 /* The first that is not before the namespace. */
 static size_t first_of(const struct answers *a, const char *ns)
 {
-    size_t low = 0, high = a->own_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (strcmp(a->own[middle]->vpa->meta.ns, ns) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return VPA_LOWER_BOUND(i, a->own_count, strcmp(a->own[i]->vpa->meta.ns, ns) < 0);
 }
 
 static const struct vpa_candidate *find_by_labels(const struct answers *a,

@@ -36,17 +36,8 @@ void updater_pass_release(struct pass *pass)
  */
 static size_t first_limit_range(const struct pass *pass, const char *ns)
 {
-    size_t low = 0, high = pass->limit_range_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (strcmp(pass->limit_ranges[middle]->meta.ns, ns) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return VPA_LOWER_BOUND(i, pass->limit_range_count,
+                           strcmp(pass->limit_ranges[i]->meta.ns, ns) < 0);
 }
 
 const struct vpa_namespace_limits *updater_pass_limits(struct pass *pass, const char *ns)

@@ -47,18 +47,8 @@ const uint32_t *vpa_names_index(struct vpa_arena *arena, const void *items, size
 static size_t rank(const uint32_t *index, const void *items, size_t count, size_t size,
                    const char *name, bool with_equal)
 {
-    size_t low = 0, high = count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = strcmp(name_at(items, size, index[middle]), name);
-
-        if (order < 0 || (with_equal && order == 0))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return VPA_LOWER_BOUND(i, count,
+                           strcmp(name_at(items, size, index[i]), name) < (with_equal ? 1 : 0));
 }
 
 size_t vpa_names_first(const uint32_t *index, const void *items, size_t count, size_t size,

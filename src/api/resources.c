@@ -27,18 +27,11 @@ int vpa_resource_name_cmp(const char *a, const char *b)
 /* Place of the name, or where it would stand. */
 static size_t place_of(const struct vpa_resource_list *list, const char *name, bool *found)
 {
-    size_t low = 0, high = list->count;
+    size_t at =
+        VPA_LOWER_BOUND(i, list->count, vpa_resource_name_cmp(list->items[i].name, name) < 0);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (vpa_resource_name_cmp(list->items[middle].name, name) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *found = low < list->count && strcmp(list->items[low].name, name) == 0;
-    return low;
+    *found = at < list->count && strcmp(list->items[at].name, name) == 0;
+    return at;
 }
 
 const struct vpa_quantity *vpa_resource_find(const struct vpa_resource_list *list, const char *name)

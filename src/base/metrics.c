@@ -121,16 +121,7 @@ void vpa_metric_set_to(struct vpa_metric *metric, double x, const char *const *v
 /* The first bucket whose bound is not below x; bound_count for +Inf (and NaN). */
 static size_t bucket_of(const struct vpa_metric *m, double x)
 {
-    size_t low = 0, high = m->bound_count;
-
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (x <= m->bounds[middle])
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return VPA_LOWER_BOUND(i, m->bound_count, !(x <= m->bounds[i]));
 }
 
 void vpa_metric_observe_in(struct vpa_metric *metric, double x, const char *const *values)

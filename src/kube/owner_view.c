@@ -100,26 +100,20 @@ static const struct owner_scale *view_scale(void *ctx, const struct vpa_controll
                                             struct vpa_error *err)
 {
     const struct vpa_owner_view *view = ctx;
-    size_t low = 0, high = view->scales->count;
+    const struct scale_array *scales = view->scales;
     vpa_auto_buf text = VPA_BUF(VPA_KUBE_PATH_MAX);
 
     owner_scale_key(&text, key);
-    while (low < high && !vpa_buf_failed(&text)) {
-        size_t middle = low + (high - low) / 2;
-        struct owner_scale *scale = view->scales->items[middle];
-        int order = strcmp(scale->key, vpa_buf_text(&text));
+    if (!vpa_buf_failed(&text)) {
+        const char *wanted = vpa_buf_text(&text);
+        size_t at = VPA_LOWER_BOUND(i, scales->count, strcmp(scales->items[i]->key, wanted) < 0);
 
-        if (order == 0) {
-            atomic_store(&scale->read, true);
-            return scale;
+        if (at < scales->count && strcmp(scales->items[at]->key, wanted) == 0) {
+            atomic_store(&scales->items[at]->read, true);
+            return scales->items[at];
         }
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (!vpa_buf_failed(&text))
         owner_wanted_add(view->wanted, key);
+    }
     vpa_fail(err, VPA_RETRY, "scale of %s %s/%s is not known yet", key->kind, key->ns, key->name);
     return NULL;
 }

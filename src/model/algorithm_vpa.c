@@ -195,16 +195,7 @@ static void forget_silent(struct state *s)
 /* Where the replica is, or would be. */
 static size_t place_of(const struct state *s, uint64_t id)
 {
-    size_t low = 0, high = s->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (s->replicas[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return VPA_LOWER_BOUND(i, s->count, s->replicas[i].id < id);
 }
 
 static struct replica *get_replica(struct state *s, uint64_t id)

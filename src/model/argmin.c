@@ -57,16 +57,7 @@ void vpa_argmin_release(struct vpa_argmin *a)
 /* Where the bucket is, or would be. */
 static uint32_t place_of(const struct vpa_argmin *a, uint32_t bucket)
 {
-    uint32_t low = 0, high = a->column_count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (a->columns[middle].bucket < bucket)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return (uint32_t)VPA_LOWER_BOUND(i, a->column_count, a->columns[i].bucket < bucket);
 }
 
 struct vpa_argmin_column *vpa_argmin_column(struct vpa_argmin *a, uint32_t bucket)

@@ -446,19 +446,11 @@ static struct owner *list_owners(const struct vpa_autoscaler *v, const char *con
 /* Each owner is taken once. */
 static struct vpa_tracked_container *take_owner(struct owner *owners, size_t count, uint32_t uid)
 {
-    size_t low = 0, high = count;
+    size_t at = VPA_LOWER_BOUND(i, count, owners[i].pod_uid < uid);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (owners[middle].pod_uid < uid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    while (low < count && owners[low].pod_uid == uid && !owners[low].container)
-        low++;
-    return low < count && owners[low].pod_uid == uid ? VPA_STEAL(owners[low].container) : NULL;
+    while (at < count && owners[at].pod_uid == uid && !owners[at].container)
+        at++;
+    return at < count && owners[at].pod_uid == uid ? VPA_STEAL(owners[at].container) : NULL;
 }
 
 /* history: which the interval stands beside. */

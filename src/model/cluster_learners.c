@@ -246,16 +246,7 @@ const char *vpa_autoscaler_method_note(const struct vpa_autoscaler *v)
 
 static size_t place_of(const struct learner *l, const char *container)
 {
-    size_t low = 0, high = l->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(l->items[middle].container, container) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return VPA_LOWER_BOUND(i, l->count, strcmp(l->items[i].container, container) < 0);
 }
 
 static struct learned *find_learned(const struct learner *l, const char *container)

@@ -125,17 +125,8 @@ void vpa_match_index_free(struct vpa_match_index *index)
 static size_t lower_bound(const struct vpa_match_index *index, const char *ns, const char *kind,
                           const char *name)
 {
-    size_t low = 0;
-    size_t high = index->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_target(index->items[middle].vpa, ns, kind, name) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return VPA_LOWER_BOUND(i, index->count,
+                           compare_target(index->items[i].vpa, ns, kind, name) < 0);
 }
 
 /* The first candidate of a run that controls the pod: the strongest. */

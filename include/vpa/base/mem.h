@@ -58,6 +58,22 @@ void vpa_replace_text(char **slot, const char *text);
         }                                                                                          \
     } while (0)
 
+/* Where the first element is that is not below, of `count` in order, which may be none: IS_BELOW is
+ * an expression over the index AT.
+ *     VPA_LOWER_BOUND(i, list->count, strcmp(list->items[i].name, name) < 0) */
+#define VPA_LOWER_BOUND(AT, count, IS_BELOW)                                                       \
+    __extension__({                                                                                \
+        size_t vpa_low_ = 0, vpa_high_ = (count);                                                  \
+        while (vpa_low_ < vpa_high_) {                                                             \
+            size_t AT = vpa_low_ + (vpa_high_ - vpa_low_) / 2;                                     \
+            if (IS_BELOW)                                                                          \
+                vpa_low_ = AT + 1;                                                                 \
+            else                                                                                   \
+                vpa_high_ = AT;                                                                    \
+        }                                                                                          \
+        vpa_low_;                                                                                  \
+    })
+
 #define VPA_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /*
