@@ -258,7 +258,7 @@ static struct generation *generation_new(struct vpa_http_server *server, const c
     }
     if (server->options.threads == 0) {
         const union MHD_DaemonInfo *info = MHD_get_daemon_info(g->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-        g->watch = vpa_watch_new(server->loop, info->epoll_fd, false, run_mhd, g);
+        g->watch = vpa_watch_new(server->loop, info->epoll_fd, run_mhd, g);
     }
     return g;
 }
@@ -379,8 +379,7 @@ static void watch_listener(void *ctx)
 {
     struct vpa_http_server *server = ctx;
 
-    server->listen_watch =
-        vpa_watch_new(server->loop, server->listen_fd, false, on_acceptable, server);
+    server->listen_watch = vpa_watch_new(server->loop, server->listen_fd, on_acceptable, server);
 }
 
 static void accept_and_sweep(struct vpa_http_server *server, struct pollfd fds[2])

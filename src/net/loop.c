@@ -48,7 +48,6 @@ struct vpa_timer {
 struct vpa_watch {
     struct vpa_loop *loop;
     int fd;
-    bool write;
     bool ready;
     vpa_loop_fn fn;
     void *ctx;
@@ -278,13 +277,12 @@ static bool run_timer(struct vpa_loop *loop)
 
 /* Watched descriptors */
 
-struct vpa_watch *vpa_watch_new(struct vpa_loop *loop, int fd, bool write, vpa_loop_fn fn,
-                                void *ctx)
+struct vpa_watch *vpa_watch_new(struct vpa_loop *loop, int fd, vpa_loop_fn fn, void *ctx)
 {
     struct vpa_watch *watch = vpa_xcalloc(1, sizeof(*watch));
 
     assert(loop->watch_count < WATCHES_MAX);
-    *watch = (struct vpa_watch){.loop = loop, .fd = fd, .write = write, .fn = fn, .ctx = ctx};
+    *watch = (struct vpa_watch){.loop = loop, .fd = fd, .fn = fn, .ctx = ctx};
     loop->watches[loop->watch_count++] = watch;
     return watch;
 }
@@ -352,7 +350,7 @@ int vpa_loop_on_signals(struct vpa_loop *loop, const int *signals, size_t count,
         return vpa_fail(err, VPA_INVALID, "signalfd: %s", strerror(errno));
     loop->on_signal = fn;
     loop->signal_ctx = ctx;
-    loop->signal_watch = vpa_watch_new(loop, loop->signal_fd, false, on_signal_fd, loop);
+    loop->signal_watch = vpa_watch_new(loop, loop->signal_fd, on_signal_fd, loop);
     return 0;
 }
 
@@ -396,8 +394,7 @@ static void gather(struct vpa_loop *loop, int timeout_ms)
         timeout_ms = 0;
     for (size_t i = 0; i < count; i++) {
         polled[i] = loop->watches[i];
-        fds[i] =
-            (struct pollfd){.fd = polled[i]->fd, .events = polled[i]->write ? POLLOUT : POLLIN};
+        fds[i] = (struct pollfd){.fd = polled[i]->fd, .events = POLLIN};
     }
     transfers_wait(loop->transfers, fds, count, timeout_ms);
     for (size_t i = 0; i < count; i++)

@@ -180,7 +180,7 @@ START_TEST(watches_and_foreign_posts)
     pthread_t thread;
 
     ck_assert_int_eq(pipe(pipe_fds), 0);
-    w = vpa_watch_new(loop, pipe_fds[0], false, read_pipe, NULL);
+    w = vpa_watch_new(loop, pipe_fds[0], read_pipe, NULL);
     ck_assert_int_eq(write(pipe_fds[1], "xy", 2), 2);
     pthread_create(&thread, NULL, write_later, NULL);
     vpa_loop_run(loop); /* nothing but the thread ends it */
@@ -268,7 +268,7 @@ START_TEST(posted_work_starves_nothing)
 
     memset(&busy, 0, sizeof(busy));
     ck_assert_int_eq(pipe(pipe_fds), 0);
-    struct vpa_watch *watch = vpa_watch_new(loop, pipe_fds[0], false, on_busy_watch, NULL);
+    struct vpa_watch *watch = vpa_watch_new(loop, pipe_fds[0], on_busy_watch, NULL);
     ck_assert_int_eq(write(pipe_fds[1], "x", 1), 1);
     vpa_timer_start(timer, 0);
     vpa_loop_post(loop, one_more, NULL);

@@ -68,10 +68,9 @@ void vpa_timer_stop(struct vpa_timer *timer);
 bool vpa_timer_is_running(const struct vpa_timer *timer);
 void vpa_timer_free(struct vpa_timer *timer); /* NULL is allowed; also from its own callback */
 
-/* Calls fn while the descriptor is readable (writable when `write`). The descriptor is borrowed. */
+/* Calls fn while the descriptor is readable. The descriptor is borrowed. */
 struct vpa_watch;
-struct vpa_watch *vpa_watch_new(struct vpa_loop *loop, int fd, bool write, vpa_loop_fn fn,
-                                void *ctx);
+struct vpa_watch *vpa_watch_new(struct vpa_loop *loop, int fd, vpa_loop_fn fn, void *ctx);
 void vpa_watch_free(struct vpa_watch *watch); /* NULL is allowed; also from its own callback */
 
 /* Blocks these signals in the calling thread (threads started later inherit that) and delivers them
