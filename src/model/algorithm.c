@@ -310,8 +310,8 @@ int vpa_stored_time(const struct vpa_json *object, const char *name, vpa_time *o
     return 0;
 }
 
-static int read_version(const struct vpa_algorithm *a, const struct vpa_json *stored, int *version,
-                        struct vpa_error *err)
+static int check_version(const struct vpa_algorithm *a, const struct vpa_json *stored,
+                         struct vpa_error *err)
 {
     const char *name = vpa_json_string(vpa_json_find(stored, "algorithm"));
     int32_t n = 0;
@@ -323,7 +323,6 @@ static int read_version(const struct vpa_algorithm *a, const struct vpa_json *st
     if (n < 1 || n > a->version)
         return vpa_fail(err, VPA_INVALID, "version %ld of the state is not known, only 1 to %d",
                         (long)n, a->version);
-    *version = n;
     return 0;
 }
 
@@ -347,13 +346,12 @@ static struct vpa_knowledge *load(struct vpa_method *m, const struct vpa_json *s
                                   vpa_time latest, struct vpa_error *err)
 {
     const struct vpa_algorithm *a = m->algorithm;
-    int version;
 
-    if (read_version(a, stored, &version, err) < 0)
+    if (check_version(a, stored, err) < 0)
         return NULL;
     struct vpa_knowledge *k = vpa_knowledge_new(m, now);
     if (read_facts(k, stored, latest, err) < 0 ||
-        a->load(k->state, m->prepared, vpa_json_find(stored, "state"), version, latest, err) < 0) {
+        a->load(k->state, m->prepared, vpa_json_find(stored, "state"), latest, err) < 0) {
         vpa_knowledge_free(k);
         return NULL;
     }

@@ -268,13 +268,12 @@ static int load_memory(struct vpa_plumb_memory *m, const struct vpa_json *stored
     return 0;
 }
 
-static int load(void *state, const void *prepared, const struct vpa_json *stored, int version,
-                vpa_time now, struct vpa_error *err)
+static int load(void *state, const void *prepared, const struct vpa_json *stored, vpa_time now,
+                struct vpa_error *err)
 {
     struct state *s = state;
 
     (void)prepared;
-    (void)version;
     if (vpa_stored_second(stored, "last", now, &s->last, err) < 0 ||
         load_cpu(s, vpa_json_find(stored, "cpu"), now, err) < 0)
         return -1;

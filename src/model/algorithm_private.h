@@ -42,10 +42,9 @@ struct vpa_algorithm {
                      struct vpa_estimate *out);
     /* One JSON value. */
     void (*save)(const void *state, const void *prepared, vpa_time now, struct vpa_json_writer *w);
-    /* Into a fresh state; a failed one is thrown away. version: the one it was saved with, from 1
-     * to the algorithm's own. */
-    int (*load)(void *state, const void *prepared, const struct vpa_json *stored, int version,
-                vpa_time now, struct vpa_error *err);
+    /* Into a fresh state; a failed one is thrown away. */
+    int (*load)(void *state, const void *prepared, const struct vpa_json *stored, vpa_time now,
+                struct vpa_error *err);
 };
 
 /* The amount as the target, and bounds around it: the updater acts at once when a request is more

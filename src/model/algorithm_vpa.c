@@ -337,15 +337,14 @@ static int resume(struct state *s, const struct prepared *p, const struct vpa_js
     return 0;
 }
 
-static int load(void *state, const void *prepared, const struct vpa_json *stored, int version,
-                vpa_time now, struct vpa_error *err)
+static int load(void *state, const void *prepared, const struct vpa_json *stored, vpa_time now,
+                struct vpa_error *err)
 {
     const struct prepared *p = prepared;
     struct state *s = state;
     struct vpa_checkpoint checkpoint;
     vpa_auto_arena arena = {0};
 
-    (void)version;
     if (vpa_checkpoint_decode(&arena, stored, &checkpoint, err) < 0 ||
         vpa_aggregate_check_stored(&p->aggregation, &checkpoint.status, now, err) < 0 ||
         vpa_aggregate_load(&s->aggregate, &checkpoint.status, err) < 0)

@@ -191,12 +191,11 @@ void vpa_autopilot_save(const void *state, const void *prepared, vpa_time now,
 }
 
 int vpa_autopilot_load(void *state, const void *prepared, const struct vpa_json *stored,
-                       int version, vpa_time now, struct vpa_error *err)
+                       vpa_time now, struct vpa_error *err)
 {
     struct state *s = state;
 
     (void)prepared;
-    (void)version;
     for (enum vpa_kind kind = VPA_KIND_CPU; kind < VPA_KINDS; kind++) {
         const struct vpa_json *signal = vpa_json_find(stored, vpa_kind_name(kind));
         if (s->ops->load(s->signals[kind], signal, now, err) < 0)

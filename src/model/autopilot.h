@@ -52,7 +52,7 @@ bool vpa_autopilot_estimate(const void *state, const void *prepared,
 void vpa_autopilot_save(const void *state, const void *prepared, vpa_time now,
                         struct vpa_json_writer *w);
 int vpa_autopilot_load(void *state, const void *prepared, const struct vpa_json *stored,
-                       int version, vpa_time now, struct vpa_error *err) VPA_MUST_CHECK;
+                       vpa_time now, struct vpa_error *err) VPA_MUST_CHECK;
 
 /* Of a struct vpa_algorithm all but name, parameters and prepare. */
 #define VPA_AUTOPILOT_FUNCTIONS                                                                    \

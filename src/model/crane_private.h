@@ -63,7 +63,7 @@ void crane_note_kill(struct crane_state *s, struct crane_kill kill);
 
 /* crane_stored.c */
 void crane_save(const void *state, const void *prepared, vpa_time now, struct vpa_json_writer *w);
-int crane_load(void *state, const void *prepared, const struct vpa_json *stored, int version,
-               vpa_time now, struct vpa_error *err);
+int crane_load(void *state, const void *prepared, const struct vpa_json *stored, vpa_time now,
+               struct vpa_error *err);
 
 #endif

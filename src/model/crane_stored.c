@@ -159,14 +159,13 @@ static int load_kills(struct crane_state *s, const struct vpa_json *stored, vpa_
     return 0;
 }
 
-int crane_load(void *state, const void *prepared, const struct vpa_json *stored, int version,
-               vpa_time now, struct vpa_error *err)
+int crane_load(void *state, const void *prepared, const struct vpa_json *stored, vpa_time now,
+               struct vpa_error *err)
 {
     const struct crane_method *p = prepared;
     const struct vpa_json *samples = vpa_json_find(stored, "samples");
     struct crane_state *s = state;
 
-    (void)version;
     if (!vpa_json_is_object(stored))
         return vpa_fail(err, VPA_INVALID, "state is not an object");
     if (!vpa_json_is_null(samples) &&
