@@ -92,12 +92,8 @@ static bool is_surplus(struct loading *l, const struct checkpoint_identity *id)
     if (strcmp(id->name, plain) == 0)
         return false;
     vpa_auto_free char *pair = vpa_xprintf("%s/%s/%s", id->ns, id->vpa, id->container);
-    struct others *others = vpa_table_find(&l->others, pair);
-    if (!others) {
-        others = vpa_xcalloc(1, sizeof(*others) + strlen(pair) + 1);
-        memcpy(others->pair, pair, strlen(pair) + 1);
-        vpa_table_put(&l->others, others->pair, others);
-    }
+    struct others *others = VPA_TABLE_MAKE(&l->others, pair, struct others, pair);
+
     if (others->count < OTHERS_MAX) {
         others->count++;
         return false;
