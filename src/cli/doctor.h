@@ -34,7 +34,8 @@ struct doctor {
     const char *ns; /* of the installation; NULL: the check of the daemons finds it */
     bool is_plumb;  /* its webhook is ours, or nothing says that it is another's */
     bool webhook_found;
-    int64_t minor; /* of the server, 0: not known */
+    bool may_be_panic; /* the panic button is pressed, or cannot be looked at */
+    int64_t minor;     /* of the server, 0: not known */
     struct doctor_names names;
 };
 

@@ -293,8 +293,11 @@ void doctor_check_leases(struct doctor *d)
 void doctor_check_panic(struct doctor *d)
 {
     bool missing;
+    const struct vpa_json *pressed =
+        doctor_get(d, "v1", d->ns, "configmaps", VPA_PANIC_CONFIG_MAP, &missing);
 
-    if (doctor_get(d, "v1", d->ns, "configmaps", VPA_PANIC_CONFIG_MAP, &missing))
+    d->may_be_panic = !missing;
+    if (pressed)
         doctor_add(d, DOCTOR_WARNING, "panic", "ConfigMap " VPA_PANIC_CONFIG_MAP,
                    "delete it when changes are wanted again",
                    "the panic button is pressed: nothing is changed anywhere");

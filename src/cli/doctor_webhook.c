@@ -175,15 +175,18 @@ static void judge(struct doctor *d, bool created, const struct vpa_kube_result *
                    "look at Service, endpoints and network policies of the webhook", "%s", said);
     else if (!created)
         cli_note(d->cli, "whether the webhook is reached is not known: %s", said);
-    else if (d->is_plumb)
+    else if (!d->is_plumb)
+        cli_note(d->cli, "whether upstream's webhook is reached cannot be told by a dry run");
+    else if (d->may_be_panic)
+        cli_note(d->cli, "whether the webhook is reached cannot be told while the panic button is "
+                         "pressed, or may be: it lets every pod through then");
+    else
         doctor_add(
             d, DOCTOR_ERROR, "webhook-reach", subject,
             "look at the selectors of the registration, at Service, certificate and network "
             "policies",
             "the API server stored it without an answer of the webhook (failurePolicy Ignore "
             "hides why)");
-    else
-        cli_note(d->cli, "whether upstream's webhook is reached cannot be told by a dry run");
 }
 
 void doctor_check_reach(struct doctor *d)

@@ -18,12 +18,18 @@ static const char *kube_system; /* the list of that namespace; NULL: the same */
 static const char *vpas, *hpas; /* lists */
 static const char *account;     /* part of the only user who has rights; NULL: all have */
 static char *review;            /* the last one, heap */
+static int panic;               /* the answer about the panic button, 200: it is pressed */
 
 static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
     (void)ctx;
     if (forbidden && strstr(q->path, forbidden)) {
         vpa_memory_reply_status(r, 403, NULL, "no");
+    } else if (strstr(q->path, "/configmaps/")) {
+        if (panic == 200)
+            vpa_memory_reply_json(r, 200, "{\"kind\":\"ConfigMap\"}");
+        else
+            vpa_memory_reply_status(r, panic, NULL, "no");
     } else if (strstr(q->path, "/leases/")) {
         if (lease && (!lease_at || strstr(q->path, lease_at)))
             vpa_memory_reply_json(r, 200, lease);
@@ -57,6 +63,7 @@ static void setup(void)
     doctor = (struct doctor){.cli = &cli, .ns = "kube-system"};
     forbidden = lease = lease_at = deployments = kube_system = vpas = hpas = account = NULL;
     review = NULL;
+    panic = 404;
 }
 
 static void teardown(void)
@@ -386,6 +393,20 @@ START_TEST(an_autoscaler_conflicts_over_what_a_vpa_changes)
 }
 END_TEST
 
+/* A webhook that lets every pod through is not one that is not reached. */
+START_TEST(a_pressed_panic_button_hides_whether_the_webhook_is_reached)
+{
+    static const int answers[] = {404, 200, 403};
+
+    panic = answers[_i];
+    doctor.is_plumb = doctor.webhook_found = true;
+    doctor_check_panic(&doctor);
+    doctor_check_reach(&doctor);
+    ck_assert((finding("webhook-reach") == NULL) == (panic != 404));
+    ck_assert_uint_eq(cli.note_count, panic == 404 ? 0 : panic == 200 ? 1 : 2);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cli doctor");
@@ -405,6 +426,7 @@ int main(void)
     tcase_add_loop_test(tc, digests_are_not_compared, 0, (int)VPA_COUNT(images));
     tcase_add_loop_test(tc, an_autoscaler_conflicts_over_what_a_vpa_changes, 0,
                         (int)VPA_COUNT(conflicts));
+    tcase_add_loop_test(tc, a_pressed_panic_button_hides_whether_the_webhook_is_reached, 0, 3);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }
