@@ -407,6 +407,34 @@ START_TEST(a_pressed_panic_button_hides_whether_the_webhook_is_reached)
 }
 END_TEST
 
+static const struct {
+    const char *type, *status;
+    const char *check, *text; /* NULL: nothing is found */
+} conditions[] = {
+    {"EvictionsPaused", "True", "evictions-paused", "m"},
+    {"ResizesPaused", "True", "resizes-paused", "m"},
+    {"ResizesPaused", "False", NULL, NULL},
+    {"ConfigUnsupported", "True", "vpa-target", "m"},
+    {"NoPodsMatched", "True", "vpa-no-pods", "no pods match it"},
+    {"RecommendationProvided", "True", NULL, NULL},
+};
+
+START_TEST(conditions_that_say_what_is_wrong_are_findings)
+{
+    vpa_auto_free char *list =
+        vpa_xprintf("{\"items\":[{\"metadata\":{\"namespace\":\"shop\",\"name\":\"v\"},\"status\":{"
+                    "\"conditions\":[{\"type\":\"%s\",\"status\":\"%s\",\"message\":\"m\"}]}}]}",
+                    conditions[_i].type, conditions[_i].status);
+
+    vpas = list;
+    doctor_check_objects(&doctor);
+    ck_assert_uint_eq(doctor.count, 1);
+    ck_assert_str_eq(doctor.items[0].check, conditions[_i].check ? conditions[_i].check : "vpas");
+    if (conditions[_i].check)
+        ck_assert_str_eq(doctor.items[0].text, conditions[_i].text);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cli doctor");
@@ -427,6 +455,8 @@ int main(void)
     tcase_add_loop_test(tc, an_autoscaler_conflicts_over_what_a_vpa_changes, 0,
                         (int)VPA_COUNT(conflicts));
     tcase_add_loop_test(tc, a_pressed_panic_button_hides_whether_the_webhook_is_reached, 0, 3);
+    tcase_add_loop_test(tc, conditions_that_say_what_is_wrong_are_findings, 0,
+                        (int)VPA_COUNT(conditions));
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }
