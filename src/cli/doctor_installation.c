@@ -114,8 +114,9 @@ static struct doctor_lease leader_lease(const struct vpa_leader_flags *leader)
 /* How this installation calls what the later checks look at. Of several Deployments of a daemon
  * (recommenders have names) the one of the usual name counts, else the first. */
 static void learn_names(struct doctor *d, const struct vpa_json *deployment,
-                        const struct vpa_json *container, enum cli_daemon which)
+                        const struct cli_config *config)
 {
+    enum cli_daemon which = config->which;
     const char *account =
         vpa_json_string(vpa_json_at(deployment, "spec.template.spec.serviceAccountName"));
     const char *name = vpa_json_string(vpa_json_at(deployment, "metadata.name"));
@@ -125,17 +126,11 @@ static void learn_names(struct doctor *d, const struct vpa_json *deployment,
     d->names.seen[which] = true;
     d->names.accounts[which] = vpa_arena_strdup(&d->cli->arena, account ? account : "default");
     if (which == CLI_UPDATER) {
-        struct updater_config config;
-
-        cli_updater_config_of(d->cli, container, &config);
-        d->names.leader[which] = leader_lease(&config.leader);
-        d->names.status =
-            (struct doctor_lease){config.status_lease_namespace, config.status_lease_name};
+        d->names.leader[which] = leader_lease(&config->updater.leader);
+        d->names.status = (struct doctor_lease){config->updater.status_lease_namespace,
+                                                config->updater.status_lease_name};
     } else if (which == CLI_RECOMMENDER) {
-        struct recommender_config config;
-
-        cli_recommender_config_of(d->cli, container, &config);
-        d->names.leader[which] = leader_lease(&config.leader);
+        d->names.leader[which] = leader_lease(&config->recommender.leader);
     }
 }
 
@@ -146,8 +141,11 @@ static void check_container(struct daemons *s, const struct vpa_json *deployment
     const char *ns = vpa_json_text(deployment, "metadata.namespace");
     const char *name = vpa_json_text(deployment, "metadata.name");
     vpa_auto_free char *subject = vpa_xprintf("Deployment %s/%s", ns, name);
+    struct cli_config config;
+    struct vpa_error err;
+    bool readable = cli_config_of(s->d->cli, which, container, &config, &err) == 0;
 
-    if (cli_is_shadow(s->d->cli, container))
+    if (cli_config_is_shadow(&config))
         return;
     if (strcmp(ns, s->d->ns) != 0) {
         doctor_add(s->d, DOCTOR_ERROR, "second-installation", subject,
@@ -156,7 +154,9 @@ static void check_container(struct daemons *s, const struct vpa_json *deployment
                    cli_daemon_names[which], s->d->ns);
         return;
     }
-    learn_names(s->d, deployment, container, which);
+    if (!readable)
+        cli_note_config(s->d->cli, which, &err);
+    learn_names(s->d, deployment, &config);
     if (strstr(image, "registry.k8s.io/") || strstr(image, "k8s.gcr.io/"))
         s->d->is_plumb = false;
     check_ready(s, deployment, subject);

@@ -268,9 +268,12 @@ static void keep_objects(struct cli_forecast *f)
 
 static int prepare(struct cli_forecast *f, const char *ns, struct vpa_error *err)
 {
+    struct cli_config config;
+
     if (cli_budgets_read(f->cli, ns, &f->budgets, err) < 0 || connect_dry(f, err) < 0)
         return -1;
-    cli_updater_config(f->cli, &f->config, &f->at);
+    cli_config_read(f->cli, CLI_UPDATER, &config, &f->at);
+    f->config = config.updater;
     f->standstill = cli_panic(f->cli, f->at.ns);
     look_at_webhook(f);
     if (*f->config.common.vpa_object_namespace &&

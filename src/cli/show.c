@@ -359,7 +359,7 @@ static int run(struct cli *cli)
                                          .resource = "verticalpodautoscalers"};
     struct vpa_object vpa;
     struct show s = {.cli = cli, .vpa = &vpa};
-    struct recommender_config config;
+    struct cli_config config;
     const struct vpa_json *object;
     struct vpa_error err;
     int status;
@@ -368,9 +368,9 @@ static int run(struct cli *cli)
         cli_get(cli, &kind, cli->ns, cli->args[0], &object, &err) < 0 ||
         vpa_object_decode(&cli->arena, object, &vpa, &err) < 0)
         return cli_complain(cli, &err);
-    cli_recommender_config(cli, &config);
-    recommender_aggregation(&config, &s.aggregation);
-    publisher_estimator(&config, &s.estimator);
+    cli_config_read(cli, CLI_RECOMMENDER, &config, NULL);
+    recommender_aggregation(&config.recommender, &s.aggregation);
+    publisher_estimator(&config.recommender, &s.estimator);
     status = show_vpa(&s, &err);
     vpa_aggregation_release(&s.aggregation);
     free(s.items);
