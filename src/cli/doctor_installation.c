@@ -124,6 +124,8 @@ static void learn_names(struct doctor *d, const struct vpa_json *deployment,
     if (d->names.seen[which] && !vpa_str_eq(name, cli_daemon_names[which]))
         return;
     d->names.seen[which] = true;
+    d->names.configs[which] = vpa_arena_alloc(&d->cli->arena, sizeof(*config));
+    *d->names.configs[which] = *config;
     d->names.accounts[which] = vpa_arena_strdup(&d->cli->arena, account ? account : "default");
     if (which == CLI_UPDATER) {
         d->names.leader[which] = leader_lease(&config->updater.leader);
@@ -131,6 +133,58 @@ static void learn_names(struct doctor *d, const struct vpa_json *deployment,
                                                 config->updater.status_lease_name};
     } else if (which == CLI_RECOMMENDER) {
         d->names.leader[which] = leader_lease(&config->recommender.leader);
+    }
+}
+
+static void add_neighbour(struct doctor *d, const char *ns, const char *name,
+                          const struct cli_config *config)
+{
+    struct doctor_neighbour *neighbour = vpa_arena_alloc(&d->cli->arena, sizeof(*neighbour));
+
+    *neighbour = (struct doctor_neighbour){d->neighbours, vpa_arena_strdup(&d->cli->arena, ns),
+                                           vpa_arena_strdup(&d->cli->arena, name), *config};
+    d->neighbours = neighbour;
+}
+
+static const struct vpa_common_flags *common_of(const struct cli_config *config)
+{
+    return config->which == CLI_RECOMMENDER ? &config->recommender.common
+           : config->which == CLI_UPDATER   ? &config->updater.common
+                                            : &config->admission.common;
+}
+
+/* All the VPAs that the one serves are left alone by the other. */
+static bool leaves_to(const struct cli_config *config, const struct cli_config *other)
+{
+    const char *only = common_of(other)->vpa_object_namespace;
+
+    return *only && vpa_common_flags_ignore(common_of(config), only);
+}
+
+bool doctor_is_apart(const struct doctor *d, const struct doctor_neighbour *neighbour)
+{
+    const struct cli_config *theirs = &neighbour->config;
+    const struct cli_config *ours = d->names.configs[theirs->which];
+
+    if (cli_config_is_shadow(theirs))
+        return true;
+    return ours && (leaves_to(ours, theirs) || leaves_to(theirs, ours) ||
+                    (ours->which == CLI_RECOMMENDER &&
+                     strcmp(ours->recommender.name, theirs->recommender.name) != 0));
+}
+
+static void check_neighbours(struct doctor *d)
+{
+    for (const struct doctor_neighbour *n = d->neighbours; n; n = n->next) {
+        vpa_auto_free char *subject = vpa_xprintf("Deployment %s/%s", n->ns, n->name);
+
+        if (!doctor_is_apart(d, n))
+            doctor_add(d, DOCTOR_ERROR, "second-installation", subject,
+                       "remove one of the two, or restrict each to a namespace of its own "
+                       "(--vpa-object-namespace)",
+                       "it runs %s beside the installation in %s: two of them undo what the other "
+                       "does",
+                       cli_daemon_names[n->config.which], d->ns);
     }
 }
 
@@ -145,13 +199,8 @@ static void check_container(struct daemons *s, const struct vpa_json *deployment
     struct vpa_error err;
     bool readable = cli_config_of(s->d->cli, which, container, &config, &err) == 0;
 
-    if (cli_config_is_shadow(&config))
-        return;
-    if (strcmp(ns, s->d->ns) != 0) {
-        doctor_add(s->d, DOCTOR_ERROR, "second-installation", subject,
-                   "remove one of the two, or restrict each to namespaces of its own",
-                   "it runs %s beside the installation in %s: two of them undo what the other does",
-                   cli_daemon_names[which], s->d->ns);
+    if (cli_config_is_shadow(&config) || strcmp(ns, s->d->ns) != 0) {
+        add_neighbour(s->d, ns, name, &config);
         return;
     }
     if (!readable)
@@ -186,6 +235,7 @@ void doctor_check_daemons(struct doctor *d)
         cli_note_list(d->cli, &cli_deployments, "", &err);
         return;
     }
+    check_neighbours(d);
     for (size_t i = 0; i < CLI_DAEMONS; i++)
         if (!d->names.seen[i])
             doctor_add(d, DOCTOR_ERROR, "daemon", cli_daemon_names[i], "kubectl apply -k deploy/",

@@ -18,6 +18,7 @@ static const char *kube_system; /* the list of that namespace; NULL: the same */
 static const char *vpas, *hpas; /* lists */
 static const char *account;     /* part of the only user who has rights; NULL: all have */
 static char *review;            /* the last one, heap */
+static const char *hooks;       /* registrations, a list */
 static int panic;               /* the answer about the panic button, 200: it is pressed */
 
 static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
@@ -45,6 +46,8 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
     } else if (deployments && strstr(q->path, "/deployments")) {
         vpa_memory_reply_json(
             r, 200, kube_system && strstr(q->path, "/namespaces/") ? kube_system : deployments);
+    } else if (hooks && strstr(q->path, "/mutatingwebhookconfigurations")) {
+        vpa_memory_reply_json(r, 200, hooks);
     } else if (vpas && strstr(q->path, "/verticalpodautoscalers")) {
         vpa_memory_reply_json(r, 200, vpas);
     } else if (hpas && strstr(q->path, "/horizontalpodautoscalers")) {
@@ -61,7 +64,7 @@ static void setup(void)
     cli.loop = loop;
     cli.client = client;
     doctor = (struct doctor){.cli = &cli, .ns = "kube-system"};
-    forbidden = lease = lease_at = deployments = kube_system = vpas = hpas = account = NULL;
+    forbidden = lease = lease_at = deployments = kube_system = vpas = hpas = account = hooks = NULL;
     review = NULL;
     panic = 404;
 }
@@ -216,6 +219,8 @@ END_TEST
     RUNS_IN(NS, "r", "", "vpa-recommender", ARGS)                                                  \
     "," RUNS_IN(NS, "u", "", "vpa-updater", ARGS) "," RUNS_IN(NS, "a", "",                         \
                                                               "vpa-admission-controller", ARGS)
+#define ONLY(NS) "\"--vpa-object-namespace=" NS "\""
+#define IGNORES(NS) "\"--ignored-vpa-object-namespaces=" NS ",x\""
 #define LIST(...) "{\"items\":[" __VA_ARGS__ "]}"
 
 static const struct {
@@ -231,6 +236,15 @@ static const struct {
     {LIST(ALL_IN("kube-system", "")), LIST(ALL_IN("a", "") "," ALL_IN("kube-system", "")), NULL,
      "kube-system", 3, 3},
     {LIST(), LIST(), NULL, "kube-system", 3, 0},
+    {LIST(), LIST(ALL_IN("a", ONLY("a")) "," ALL_IN("b", ONLY("b"))), NULL, "a", 0, 0},
+    {LIST(), LIST(ALL_IN("b", ONLY("b")) "," ALL_IN("vpa", ONLY("a"))), "vpa", "vpa", 0, 0},
+    {LIST(), LIST(ALL_IN("a", ONLY("a")) "," ALL_IN("b", ONLY("a"))), NULL, "a", 3, 3},
+    {LIST(), LIST(ALL_IN("a", ONLY("a")) "," ALL_IN("b", "")), NULL, "a", 3, 3},
+    {LIST(), LIST(ALL_IN("a", ONLY("a")) "," ALL_IN("b", IGNORES("a"))), NULL, "a", 0, 0},
+    {LIST(),
+     LIST(ALL_IN("a", "") "," RUNS_IN("b", "r", "", "vpa-recommender",
+                                      "\"--recommender-name=blue\"")),
+     NULL, "a", 0, 0},
     {LIST(), LIST(ALL_IN("a", "\"--shadow\"")), NULL, "kube-system", 3, 0},
 };
 
@@ -248,6 +262,49 @@ START_TEST(an_installation_may_be_anywhere)
     ck_assert_str_eq(doctor.ns, places[_i].ns);
     ck_assert_uint_eq(wrong, places[_i].wrong);
     ck_assert_uint_eq(beside, places[_i].beside);
+}
+END_TEST
+
+#define HOOK(REGISTRATION, SERVICE_NS, SERVICE)                                                    \
+    "{\"metadata\":{\"name\":\"" REGISTRATION "\"},\"webhooks\":[{\"name\":\"vpa.k8s.io\","        \
+    "\"rules\":[{\"operations\":[\"CREATE\"],\"resources\":[\"pods\"]}],\"clientConfig\":{"        \
+    "\"service\":{\"namespace\":\"" SERVICE_NS "\",\"name\":\"" SERVICE "\"}}}]}"
+#define USUAL HOOK("vpa-webhook-config", "kube-system", "vpa-webhook")
+#define WEBHOOK_IN(NS, ARGS) RUNS_IN(NS, "w", "", "vpa-admission-controller", ARGS)
+#define SHADOW "\"--shadow\",\"--webhook-config-name=z\",\"--webhook-service=w\""
+
+static const struct {
+    const char *deployments, *hooks;
+    bool second, missing;
+} registrations[] = {
+    {LIST(WEBHOOK_IN("kube-system", "")), LIST(USUAL), false, false},
+    {LIST(WEBHOOK_IN("kube-system", "")), LIST(USUAL "," HOOK("z", "s", "w")), true, false},
+    {LIST(WEBHOOK_IN("kube-system", "") "," WEBHOOK_IN("s", SHADOW)),
+     LIST(USUAL "," HOOK("y", "s", "w")), false, false},
+    {LIST(WEBHOOK_IN("kube-system", "") "," WEBHOOK_IN("s", SHADOW)),
+     LIST(USUAL "," HOOK("z", "s", "v")), false, false},
+    {LIST(WEBHOOK_IN("kube-system", "") "," WEBHOOK_IN("s", SHADOW)),
+     LIST(USUAL "," HOOK("y", "s", "v")), true, false},
+    {LIST(WEBHOOK_IN("kube-system", "") "," WEBHOOK_IN("s", SHADOW)), LIST(HOOK("z", "s", "w")),
+     false, true},
+    {LIST(WEBHOOK_IN("kube-system", "") "," WEBHOOK_IN("s", "\"--shadow\"")), LIST(USUAL), false,
+     false},
+    {LIST(WEBHOOK_IN("kube-system", ONLY("a")) "," WEBHOOK_IN("b", ONLY("b"))),
+     LIST(USUAL "," HOOK("other", "b", "vpa-webhook")), false, false},
+    {LIST(WEBHOOK_IN("kube-system", "") "," WEBHOOK_IN("b", ONLY("b"))),
+     LIST(USUAL "," HOOK("other", "b", "vpa-webhook")), true, false},
+};
+
+/* The guide has the operator register a shadow. */
+START_TEST(the_registration_of_a_neighbour_is_not_one_too_many)
+{
+    hooks = registrations[_i].hooks;
+    take_deployments(registrations[_i].deployments);
+    doctor.count = 0;
+    doctor_check_webhook(&doctor);
+    ck_assert((finding("second-installation") != NULL) == registrations[_i].second);
+    ck_assert((finding("webhook") != NULL) == registrations[_i].missing);
+    ck_assert(doctor.webhook_found == !registrations[_i].missing);
 }
 END_TEST
 
@@ -449,6 +506,8 @@ int main(void)
     tcase_add_loop_test(tc, the_account_of_a_second_recommender_is_not_that_of_the_first, 0, 2);
     tcase_add_test(tc, a_deployment_without_an_account_has_the_namespaces);
     tcase_add_loop_test(tc, an_installation_may_be_anywhere, 0, (int)VPA_COUNT(places));
+    tcase_add_loop_test(tc, the_registration_of_a_neighbour_is_not_one_too_many, 0,
+                        (int)VPA_COUNT(registrations));
     tcase_add_loop_test(tc, leases_are_those_of_the_deployments, 0, (int)VPA_COUNT(elections));
     tcase_add_test(tc, the_webhooks_lease_is_that_which_the_updater_reads);
     tcase_add_loop_test(tc, digests_are_not_compared, 0, (int)VPA_COUNT(images));
