@@ -10,8 +10,8 @@
 #include "../../recommender/recommender.h"
 #include "daemon_config.h"
 #include "output.h"
+#include "stored.h"
 #include "workloads.h"
-#include "vpa/api/checkpoint.h"
 #include "vpa/base/str.h"
 #include "vpa/model/aggregate.h"
 #include "vpa/model/estimator.h"
@@ -118,11 +118,17 @@ static int on_checkpoint(void *ctx, const struct vpa_json *object, struct vpa_er
     struct show *s = ctx;
     const char *of = vpa_json_string(vpa_json_at(object, "spec.vpaObjectName"));
     struct vpa_checkpoint *checkpoint = vpa_arena_zalloc(&s->cli->arena, sizeof(*checkpoint));
+    enum cli_stored kind;
 
     if (!vpa_str_eq(of, s->vpa->meta.name))
         return 0;
-    if (vpa_checkpoint_decode(&s->cli->arena, object, checkpoint, err) < 0)
+    if (cli_stored_decode(&s->cli->arena, object, &kind, checkpoint, err) < 0)
         return -1;
+    if (kind == CLI_STORED_OTHER)
+        return vpa_fail(err, VPA_INVALID, "unsupported checkpoint version %.60s",
+                        checkpoint->status.version);
+    if (kind != CLI_STORED_HISTORY)
+        return 0;
     add_picture(s, checkpoint->container_name, VPA_KIND_CPU, &checkpoint->status);
     add_picture(s, checkpoint->container_name, VPA_KIND_MEMORY, &checkpoint->status);
     return 0;
@@ -334,12 +340,9 @@ static void print_json(struct show *s)
 
 static int show_vpa(struct show *s, struct vpa_error *err)
 {
-    static const struct cli_kind kind = {.group_version = VPA_GROUP_VERSION,
-                                         .resource = "verticalpodautoscalercheckpoints",
-                                         .what_lacks = "what was learned"};
     const char *svg = cli_option(s->cli, "svg");
 
-    if (cli_list(s->cli, &kind, s->cli->ns, on_checkpoint, s, err) < 0)
+    if (cli_list(s->cli, &cli_checkpoints, s->cli->ns, on_checkpoint, s, err) < 0)
         return -1;
     if (s->count == 0)
         return vpa_fail(err, VPA_NOT_FOUND, "VPA %s has no checkpoint yet", s->vpa->meta.name);
