@@ -5,6 +5,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../../recommender/publish.h"
 #include "../../recommender/recommender.h"
@@ -42,6 +43,7 @@ struct picture {
 struct show {
     struct cli *cli;
     const struct vpa_object *vpa;
+    const char *algorithm; /* another one that has stored a state; NULL: none */
     struct vpa_aggregation aggregation;
     struct vpa_estimator estimator;
     struct picture *items;
@@ -127,6 +129,8 @@ static int on_checkpoint(void *ctx, const struct vpa_json *object, struct vpa_er
     if (kind == CLI_STORED_OTHER)
         return vpa_fail(err, VPA_INVALID, "unsupported checkpoint version %.60s",
                         checkpoint->status.version);
+    if (kind == CLI_STORED_STATE)
+        s->algorithm = cli_stored_algorithm(checkpoint);
     if (kind != CLI_STORED_HISTORY)
         return 0;
     add_picture(s, checkpoint->container_name, VPA_KIND_CPU, &checkpoint->status);
@@ -294,15 +298,39 @@ static int write_drawing(struct show *s, const char *path, struct vpa_error *err
 
 /* ---- the command ---- */
 
+/* Two bounds may be made of one percentile. */
+static bool is_named_before(const struct show *s, enum vpa_kind kind, size_t i)
+{
+    const char *name = percentile_name(s, order[i], kind);
+
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(percentile_name(s, order[k], kind), name) == 0)
+            return true;
+    return false;
+}
+
 static void json_settings(const struct show *s, struct vpa_json_writer *w, const struct picture *p)
 {
     vpa_json_member_double(w, "margin", s->estimator.margin);
     vpa_json_member_string(w, "half_life", half_life_text(s, p->kind));
     vpa_json_member_object(w, "percentiles");
-    for (size_t i = 0; i < VPA_COUNT(order); i++) {
-        vpa_json_member_double(w, percentile_name(s, order[i], p->kind), p->percentile[order[i]]);
-    }
+    for (size_t i = 0; i < VPA_COUNT(order); i++)
+        if (!is_named_before(s, p->kind, i))
+            vpa_json_member_double(w, percentile_name(s, order[i], p->kind),
+                                   p->percentile[order[i]]);
     vpa_json_close_object(w);
+}
+
+static void json_bounds(struct vpa_json_writer *w, const struct picture *p)
+{
+    const struct {
+        const char *name;
+        const struct vpa_quantity *value;
+    } bounds[] = {{"target", p->target}, {"lower_bound", p->lower}, {"upper_bound", p->upper}};
+
+    for (size_t i = 0; i < VPA_COUNT(bounds); i++)
+        if (bounds[i].value)
+            vpa_json_member_quantity(w, bounds[i].name, bounds[i].value);
 }
 
 static void json_picture(const struct show *s, struct vpa_json_writer *w, const struct picture *p)
@@ -312,6 +340,7 @@ static void json_picture(const struct show *s, struct vpa_json_writer *w, const 
     vpa_json_member_string(w, "resource", vpa_kind_name(p->kind));
     vpa_json_member_double(w, "confidence", p->confidence);
     vpa_json_member_int(w, "samples", p->samples);
+    json_bounds(w, p);
     json_settings(s, w, p);
     vpa_json_member_array(w, "histogram");
     for (size_t i = 0; i < p->row_count; i++) {
@@ -344,6 +373,11 @@ static int show_vpa(struct show *s, struct vpa_error *err)
 
     if (cli_list(s->cli, &cli_checkpoints, s->cli->ns, on_checkpoint, s, err) < 0)
         return -1;
+    if (s->count == 0 && s->algorithm)
+        return vpa_fail(err, VPA_NOT_FOUND,
+                        "VPA %s has what the algorithm %.60s has learned, which is no histogram; "
+                        "\"kubectl vpa lab checkpoint\" says what that recommends",
+                        s->vpa->meta.name, s->algorithm);
     if (s->count == 0)
         return vpa_fail(err, VPA_NOT_FOUND, "VPA %s has no checkpoint yet", s->vpa->meta.name);
     if (svg && write_drawing(s, svg, err) < 0)

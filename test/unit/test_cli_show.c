@@ -1,5 +1,7 @@
 /* What the command show makes of the checkpoints of a VPA. */
 #include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "client_fixture.h"
@@ -98,6 +100,36 @@ START_TEST(pictures_are_of_what_a_recommender_would_load)
 }
 END_TEST
 
+/* One key for each percentile, and what the status has made of them. */
+START_TEST(json_has_what_the_picture_says)
+{
+    checkpoints = LIST(STORED("", "v3", "21"));
+    ck_assert_int_eq(run("--recommendation-upper-bound-cpu-percentile=0.9", "json"), CLI_OK);
+    ck_assert_uint_eq(count_of("\"p90\""), 1);
+    ck_assert_uint_eq(count_of("\"p50\""), 1);
+    ck_assert_uint_eq(count_of("\"target\":\"500m\""), 1);
+    ck_assert_uint_eq(count_of("\"lower_bound\":\"400m\""), 1);
+    ck_assert_uint_eq(count_of("\"upper_bound\":\"600m\""), 1);
+}
+END_TEST
+
+/* A state is no histogram, and no sign that nothing was learned. */
+START_TEST(the_state_of_another_algorithm_is_named)
+{
+    FILE *before = stderr;
+    char *said;
+    size_t len;
+
+    checkpoints = _i ? LIST(STORED("", "plumb-crane", "21")) : LIST();
+    stderr = open_memstream(&said, &len);
+    ck_assert_int_eq(run("", "table"), CLI_FAILED);
+    fclose(stderr);
+    stderr = before;
+    ck_assert_ptr_nonnull(strstr(said, _i ? "the algorithm crane" : "has no checkpoint yet"));
+    free(said);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cli show");
@@ -106,6 +138,8 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, pictures_are_of_what_a_recommender_would_load, 0,
                         (int)VPA_COUNT(stored));
+    tcase_add_test(tc, json_has_what_the_picture_says);
+    tcase_add_loop_test(tc, the_state_of_another_algorithm_is_named, 0, 2);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }
