@@ -55,7 +55,7 @@ static int read_page(struct dash *d)
     struct cli_world world;
     vpa_auto_buf page = VPA_BUF(CLI_OUT_MAX);
 
-    d->cli->note_count = 0;
+    cli_notes_clear(d->cli);
     if (cli_world_read(d->cli, d->cli->ns, &world, &d->failure) < 0)
         return -1;
     cli_report_page(d->cli, &world, true, &page);

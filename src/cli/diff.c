@@ -286,7 +286,7 @@ static int run(struct cli *cli)
         (governors = cli_governors_read(cli, cli->ns, &err)))
         status = examine(&d, governors, &err);
     cli_governors_free(governors);
-    return status < 0 ? cli_complain(cli, &err) : CLI_OK;
+    return status < 0 ? cli_complain(cli, &err) : (int)cli_status_of_answer(cli);
 }
 
 static const struct cli_option options[] = {

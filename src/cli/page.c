@@ -63,12 +63,14 @@ static void put_head(struct cli *cli, bool live, struct vpa_buf *out)
 
 static void put_notes(struct cli *cli, struct vpa_buf *out)
 {
+    const char *note;
+
     if (cli->note_count == 0)
         return;
     vpa_buf_puts(out, "<div class=\"notes\"><p>What this page lacks:</p><ul>");
-    for (size_t i = 0; i < cli->note_count; i++) {
+    for (size_t i = 0; (note = cli_note_at(cli, i)) != NULL; i++) {
         vpa_buf_puts(out, "<li>");
-        cli_put_html(out, cli->notes[i]);
+        cli_put_html(out, note);
         vpa_buf_puts(out, "</li>");
     }
     vpa_buf_puts(out, "</ul></div>\n");

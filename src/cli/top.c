@@ -183,7 +183,7 @@ static int run(struct cli *cli)
     else if (status == 0)
         vpa_buf_append(&cli->out, vpa_buf_text(&t.text), t.text.len);
     vpa_buf_release(&t.text);
-    return status < 0 ? cli_complain(cli, &err) : CLI_OK;
+    return status < 0 ? cli_complain(cli, &err) : (int)cli_status_of_answer(cli);
 }
 
 static const struct cli_option options[] = {

@@ -193,6 +193,29 @@ START_TEST(test_list_reads_pages_and_passes_over_what_is_unusable)
 }
 END_TEST
 
+/* What strangers have written is no reason to keep silent about a list that failed. */
+START_TEST(test_failed_lists_are_told_after_any_number_of_notes)
+{
+    const struct cli_kind pods = {"v1", "pods", "pods", NULL, NULL};
+
+    for (int i = 0; i < CLI_NOTES_MAX + 3; i++)
+        cli_note(&cli, "note %d", i);
+    cli_note(&cli, "note 1");
+    ck_assert_int_eq(cli_status_of_answer(&cli), CLI_OK);
+    vpa_error_set(&err, VPA_DENIED, "no");
+    cli_note_list(&cli, &cli_deployments, "", &err);
+    ck_assert_int_eq(cli_status_of_answer(&cli), CLI_OK);
+    cli_note_list(&cli, &pods, "shop", &err);
+    ck_assert_int_eq(cli_status_of_answer(&cli), CLI_FAILED);
+    ck_assert_str_eq(cli_note_at(&cli, CLI_NOTES_MAX + 1),
+                     "not allowed to list pods in shop: the answer lacks pods (no)");
+    ck_assert_str_eq(cli_note_at(&cli, CLI_NOTES_MAX + 2), "3 further notes");
+    ck_assert_ptr_null(cli_note_at(&cli, CLI_NOTES_MAX + 3));
+    cli_notes_clear(&cli);
+    ck_assert_ptr_null(cli_note_at(&cli, 0));
+}
+END_TEST
+
 START_TEST(test_list_begins_anew_and_gives_nothing_twice)
 {
     server.pages = 4;
@@ -231,6 +254,7 @@ int main(void)
     tcase_add_test(words, test_every_command_has_help_and_an_example);
     tcase_add_checked_fixture(lists, setup, teardown);
     tcase_add_test(lists, test_list_reads_pages_and_passes_over_what_is_unusable);
+    tcase_add_test(lists, test_failed_lists_are_told_after_any_number_of_notes);
     tcase_add_test(lists, test_list_begins_anew_and_gives_nothing_twice);
     tcase_add_test(lists, test_forbidden_narrows_and_says_so);
     suite_add_tcase(suite, words);
