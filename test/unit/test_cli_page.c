@@ -113,8 +113,11 @@ START_TEST(test_sums)
 {
     struct cli_world sums;
 
+    rows[1].pods = 3; /* one of them has no container "app" */
     cli_world_group(&world, CLI_BY_NAMESPACE, &sums);
     ck_assert_uint_eq(sums.count, 2);
+    ck_assert_int_eq(sums.rows[0]->pods, 5);
+    ck_assert_int_eq(sums.rows[1]->pods, 2);
     ck_assert_int_eq(sums.rows[0]->request[CLI_CPU], 300);
     ck_assert_int_eq(sums.rows[0]->lacks[CLI_MEMORY], 3 << 20);
     ck_assert(sums.rows[0]->below && !sums.rows[1]->below);
@@ -122,6 +125,7 @@ START_TEST(test_sums)
     cli_world_group(&world, CLI_BY_WORKLOAD, &sums);
     ck_assert_uint_eq(sums.count, 3);
     ck_assert_str_eq(sums.rows[0]->container, "");
+    ck_assert_int_eq(sums.rows[0]->pods, 3);
     cli_world_sort(&sums, CLI_ORDER_RISK);
     ck_assert(sums.rows[0]->below);
     cli_world_release(&sums);
