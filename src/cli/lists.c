@@ -74,7 +74,8 @@ int cli_list(struct cli *cli, const struct cli_kind *kind, const char *ns, cli_o
 void cli_note_list(struct cli *cli, const struct cli_kind *kind, const char *ns,
                    const struct vpa_error *err)
 {
-    cli->lacks |= kind != &cli_deployments; /* defaults stand in for what they say */
+    /* Of what the server does not serve there is nothing, and defaults stand in for Deployments. */
+    cli->lacks |= kind != &cli_deployments && err->code != VPA_NOT_FOUND;
     cli_note_failure(cli, "%s %s%s%s: the answer lacks %s (%s)",
                      err->code == VPA_DENIED ? "not allowed to list" : "cannot list",
                      kind->resource, ns[0] ? " in " : " of all namespaces", ns, kind->what_lacks,

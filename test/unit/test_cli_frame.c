@@ -205,12 +205,16 @@ START_TEST(test_failed_lists_are_told_after_any_number_of_notes)
     vpa_error_set(&err, VPA_DENIED, "no");
     cli_note_list(&cli, &cli_deployments, "", &err);
     ck_assert_int_eq(cli_status_of_answer(&cli), CLI_OK);
+    vpa_error_set(&err, VPA_NOT_FOUND, "none");
+    cli_note_list(&cli, &pods, "", &err);
+    ck_assert_int_eq(cli_status_of_answer(&cli), CLI_OK);
+    vpa_error_set(&err, VPA_DENIED, "no");
     cli_note_list(&cli, &pods, "shop", &err);
     ck_assert_int_eq(cli_status_of_answer(&cli), CLI_FAILED);
-    ck_assert_str_eq(cli_note_at(&cli, CLI_NOTES_MAX + 1),
+    ck_assert_str_eq(cli_note_at(&cli, CLI_NOTES_MAX + 2),
                      "not allowed to list pods in shop: the answer lacks pods (no)");
-    ck_assert_str_eq(cli_note_at(&cli, CLI_NOTES_MAX + 2), "3 further notes");
-    ck_assert_ptr_null(cli_note_at(&cli, CLI_NOTES_MAX + 3));
+    ck_assert_str_eq(cli_note_at(&cli, CLI_NOTES_MAX + 3), "3 further notes");
+    ck_assert_ptr_null(cli_note_at(&cli, CLI_NOTES_MAX + 4));
     cli_notes_clear(&cli);
     ck_assert_ptr_null(cli_note_at(&cli, 0));
 }
