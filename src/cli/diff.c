@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "daemon_config.h"
 #include "governors.h"
 #include "output.h"
 #include "preview.h"
@@ -44,6 +45,29 @@ static int on_range(void *ctx, const struct vpa_json *object, struct vpa_error *
     return 0;
 }
 
+static bool has_mode_off(const struct difference *d)
+{
+    for (size_t i = 0; i < d->pod.container_count; i++)
+        if (vpa_policy_is_off(&d->vpa->resource_policy, d->pod.containers[i].name))
+            return true;
+    return false;
+}
+
+/* With the gate CPUStartupBoost the webhook leaves containers of mode Off as they are. */
+static void leave_off(struct difference *d)
+{
+    struct cli_config webhook;
+
+    if (!has_mode_off(d))
+        return;
+    cli_config_read(d->cli, CLI_ADMISSION_CONTROLLER, &webhook, NULL);
+    if (!webhook.admission.common.gates.cpu_startup_boost)
+        return;
+    for (size_t i = 0; i < d->pod.container_count; i++)
+        if (vpa_policy_is_off(&d->vpa->resource_policy, d->pod.containers[i].name))
+            d->plans[i] = (struct vpa_container_plan){0};
+}
+
 static int plan(struct difference *d, struct vpa_error *err)
 {
     static const struct cli_kind kind = {
@@ -54,7 +78,10 @@ static int plan(struct difference *d, struct vpa_error *err)
     if (cli_list(d->cli, &kind, d->cli->ns, on_range, d, &why) < 0)
         cli_note_list(d->cli, &kind, d->cli->ns, &why);
     vpa_namespace_limits_fold(&d->cli->arena, d->ranges, d->range_count, &limits);
-    return vpa_capping_plan(&d->cli->arena, d->vpa, &d->pod, &limits, &d->plans, err);
+    if (vpa_capping_plan(&d->cli->arena, d->vpa, &d->pod, &limits, &d->plans, err) < 0)
+        return -1;
+    leave_off(d);
+    return 0;
 }
 
 static void put_resources(struct vpa_json_writer *w, const struct vpa_container *container,
