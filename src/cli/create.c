@@ -214,7 +214,7 @@ static void create_one(struct creation *c, const struct vpa_controller_key *top)
         return;
     }
     if (c->cli->format == CLI_JSON) {
-        vpa_buf_append(&c->cli->out, json.data, json.len);
+        cli_put_json(&c->cli->out, vpa_buf_text(&json), json.len);
         vpa_buf_putc(&c->cli->out, '\n');
         return;
     }

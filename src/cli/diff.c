@@ -230,7 +230,7 @@ static int print(const struct difference *d, struct vpa_error *err)
     } else if (format && strcmp(format, "patch") != 0) {
         return vpa_fail(err, VPA_INVALID, "--format %.60s is not one of patch, kustomize", format);
     } else if (d->cli->format == CLI_JSON) {
-        vpa_buf_append(&d->cli->out, patch.data, patch.len);
+        cli_put_json(&d->cli->out, vpa_buf_text(&patch), patch.len);
         vpa_buf_putc(&d->cli->out, '\n');
     } else {
         (void)cli_put_yaml(&d->cli->out, vpa_buf_text(&patch), patch.len);

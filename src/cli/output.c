@@ -24,7 +24,7 @@ void cli_json_end(struct cli *cli, struct cli_json *json)
     } else if (cli->format == CLI_YAML) {
         (void)cli_put_yaml(&cli->out, vpa_buf_text(&json->text), json->text.len);
     } else {
-        vpa_buf_append(&cli->out, json->text.data, json->text.len);
+        cli_put_json(&cli->out, vpa_buf_text(&json->text), json->text.len);
         vpa_buf_putc(&cli->out, '\n');
     }
     vpa_buf_release(&json->text);
