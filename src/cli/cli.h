@@ -45,6 +45,10 @@ struct cli_option {
     const char *help;
 };
 
+#define CLI_FORM(FORMAT) (1U << (FORMAT))
+#define CLI_FORMS_OF_TEXT (CLI_FORM(CLI_TABLE) | CLI_FORM(CLI_WIDE))
+#define CLI_FORMS_BUT_CSV (CLI_FORMS_OF_TEXT | CLI_FORM(CLI_JSON) | CLI_FORM(CLI_YAML))
+
 struct cli;
 struct cli_command {
     const char *name;
@@ -55,7 +59,9 @@ struct cli_command {
     const char *example; /* lines "# what" and "kubectl vpa ..." */
     const struct cli_option *options;
     size_t option_count;
-    bool raw; /* it reads its own words: cli->argv, after the command */
+    unsigned forms; /* that it has, as CLI_FORM; 0: all of them */
+    bool named;     /* its first word is the name of an object, which is in one namespace */
+    bool raw;       /* it reads its own words: cli->argv, after the command */
     int (*run)(struct cli *cli);
 };
 /* Ends with a command without a name. */

@@ -21,6 +21,7 @@
 
 struct dash {
     struct cli *cli;
+    int64_t asked_port; /* 0: any that is free */
     char secret[33];
     int port;
     char *page; /* the last one, heap */
@@ -129,8 +130,7 @@ static void make_secret(struct dash *d)
 static int start(struct dash *d, struct vpa_http_server **server, struct vpa_error *err)
 {
     static const int signals[] = {SIGINT, SIGTERM};
-    const char *port = cli_option(d->cli, "port");
-    vpa_auto_free char *address = vpa_xprintf("127.0.0.1:%s", port ? port : "0");
+    vpa_auto_free char *address = vpa_xprintf("127.0.0.1:%lld", (long long)d->asked_port);
 
     if (vpa_loop_on_signals(d->cli->loop, signals, VPA_COUNT(signals), on_signal, d->cli->loop,
                             err) < 0)
@@ -154,6 +154,16 @@ static int start(struct dash *d, struct vpa_http_server **server, struct vpa_err
     return 0;
 }
 
+static int read_port(struct dash *d, struct vpa_error *err)
+{
+    const char *port = cli_option(d->cli, "port");
+
+    if (port && (vpa_parse_int64(port, &d->asked_port, NULL) < 0 || d->asked_port < 0 ||
+                 d->asked_port > 65535))
+        return vpa_fail(err, VPA_INVALID, "--port %.60s is no number from 0 to 65535", port);
+    return 0;
+}
+
 static int run(struct cli *cli)
 {
     struct dash d = {.cli = cli};
@@ -161,6 +171,10 @@ static int run(struct cli *cli)
     struct vpa_error err;
     int status = CLI_OK;
 
+    if (read_port(&d, &err) < 0) {
+        cli_complain(cli, &err);
+        return CLI_USAGE;
+    }
     if (cli_connect(cli, &err) < 0)
         return cli_complain(cli, &err);
     if (start(&d, &server, &err) < 0)
@@ -185,5 +199,6 @@ const struct cli_command cli_dash = {
     .example = "  # The whole cluster in a browser\n  kubectl vpa dash -A",
     .options = options,
     .option_count = VPA_COUNT(options),
+    .forms = CLI_FORM(CLI_TABLE),
     .run = run,
 };

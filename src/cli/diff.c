@@ -17,8 +17,11 @@
 
 #define TEXT_MAX ((size_t)8 << 20)
 
+enum form { FORM_PATCH, FORM_KUSTOMIZE, FORM_DIFFERENCE };
+
 struct difference {
     struct cli *cli;
+    enum form form;
     struct cli_workload workload;
     const struct vpa_object *vpa; /* the strongest that governs its pods and is not Off, else Off */
     const char *near;             /* one that nearly does, for people; NULL: none */
@@ -219,16 +222,13 @@ static int print_difference(const struct difference *d, struct vpa_error *err)
 
 static int print(const struct difference *d, struct vpa_error *err)
 {
-    const char *format = cli_option(d->cli, "format");
     vpa_auto_buf patch = VPA_BUF(TEXT_MAX);
 
-    if (!format && !cli_is_json(d->cli))
+    if (d->form == FORM_DIFFERENCE && !cli_is_json(d->cli))
         return print_difference(d, err);
     put_patch(d, &patch);
-    if (format && strcmp(format, "kustomize") == 0) {
+    if (d->form == FORM_KUSTOMIZE) {
         put_kustomization(d, &patch);
-    } else if (format && strcmp(format, "patch") != 0) {
-        return vpa_fail(err, VPA_INVALID, "--format %.60s is not one of patch, kustomize", format);
     } else if (d->cli->format == CLI_JSON) {
         cli_put_json(&d->cli->out, vpa_buf_text(&patch), patch.len);
         vpa_buf_putc(&d->cli->out, '\n');
@@ -301,6 +301,17 @@ static int examine(struct difference *d, struct cli_governors *governors, struct
     return plan(d, err) < 0 ? -1 : print(d, err);
 }
 
+static int read_words(struct difference *d, struct vpa_error *err)
+{
+    static const char *const forms[] = {"patch", "kustomize", NULL};
+    size_t form = FORM_DIFFERENCE;
+
+    if (cli_choose(d->cli, "format", forms, &form, err) < 0)
+        return -1;
+    d->form = (enum form)form;
+    return cli_workload_parse(d->cli, d->cli->args[0], &d->workload, err);
+}
+
 static int run(struct cli *cli)
 {
     struct difference d = {.cli = cli};
@@ -308,8 +319,11 @@ static int run(struct cli *cli)
     struct vpa_error err;
     int status = -1;
 
-    if (cli_connect(cli, &err) == 0 &&
-        cli_workload_get(cli, cli->args[0], &d.workload, &err) == 0 &&
+    if (read_words(&d, &err) < 0) {
+        cli_complain(cli, &err);
+        return CLI_USAGE;
+    }
+    if (cli_connect(cli, &err) == 0 && cli_workload_get(cli, &d.workload, &err) == 0 &&
         (governors = cli_governors_read(cli, cli->ns, &err)))
         status = examine(&d, governors, &err);
     cli_governors_free(governors);
@@ -334,5 +348,7 @@ const struct cli_command cli_diff = {
                "  kubectl vpa diff deploy/web -n shop --format=kustomize",
     .options = options,
     .option_count = VPA_COUNT(options),
+    .forms = CLI_FORMS_BUT_CSV,
+    .named = true,
     .run = run,
 };

@@ -432,5 +432,7 @@ const struct cli_command cli_show = {
     .example = "  # In the terminal, and for a page\n  kubectl vpa show web -n shop --svg web.svg",
     .options = options,
     .option_count = VPA_COUNT(options),
+    .forms = CLI_FORMS_BUT_CSV,
+    .named = true,
     .run = run,
 };

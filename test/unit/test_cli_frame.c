@@ -90,7 +90,7 @@ static const struct {
     {"-x", "unknown option -x"},
     {"--apply=maybe", "option --apply takes no value"},
     {"--format", "option --format needs a value: FORM"},
-    {"-o xml", "output form \"xml\" is not one of table, wide, json, yaml, csv"},
+    {"-o xml", "--output xml is not one of table, wide, json, yaml, csv"},
     {"a b", "\"try\" takes no further word: b"},
     {"-A -n x", "--namespace and --all-namespaces exclude each other"},
 };
@@ -116,6 +116,39 @@ START_TEST(test_every_command_has_help_and_an_example)
         ck_assert_uint_le(cli_commands[i]->option_count + 7, CLI_OPTIONS_MAX);
     }
     ck_assert_ptr_null(cli_command_find("nonsense"));
+}
+END_TEST
+
+static const char *const misuses[] = {
+    "top -o json",
+    "top --sort x",
+    "top --by x",
+    "show web -o csv",
+    "show web -A",
+    "diff deploy/web -o csv",
+    "diff deploy/web -A",
+    "diff pod/x",
+    "diff deploy/web --format=xx",
+    "why web -A",
+    "dash --port abc",
+    "dash --port 70000",
+    "dash -o json",
+    "create -o csv",
+    "doctor -o csv",
+    "completion bash -o csv",
+    "create --mode x",
+};
+
+/* Before the cluster is asked for anything: there is none here. */
+START_TEST(test_wrong_usage_is_told_at_once)
+{
+    vpa_auto_free char *words = vpa_xprintf("kubectl-vpa %s --kubeconfig=/nowhere", misuses[_i]);
+    char *items[16], *rest = words;
+    int count = 0;
+
+    while (count < 16 && (items[count] = strsep(&rest, " ")) != NULL)
+        count++;
+    ck_assert_int_eq(cli_main(count, items), CLI_USAGE);
 }
 END_TEST
 
@@ -254,6 +287,7 @@ int main(void)
 
     tcase_add_checked_fixture(words, setup, teardown);
     tcase_add_loop_test(words, test_good_words, 0, (int)VPA_COUNT(good));
+    tcase_add_loop_test(words, test_wrong_usage_is_told_at_once, 0, (int)VPA_COUNT(misuses));
     tcase_add_loop_test(words, test_bad_words, 0, (int)VPA_COUNT(bad));
     tcase_add_test(words, test_every_command_has_help_and_an_example);
     tcase_add_checked_fixture(lists, setup, teardown);
