@@ -28,6 +28,7 @@ struct dash {
     size_t page_len;
     int64_t read_at; /* monotonic */
     bool reading;
+    bool failed; /* the last reading, for this reason; the page is that before */
     struct vpa_error failure;
 };
 
@@ -88,8 +89,11 @@ static void answer(void *ctx, const struct vpa_server_request *request,
         vpa_server_reply_text(response, 405, "There is nothing but GET here.\n");
         return;
     }
-    if (!d->page) {
-        vpa_server_reply_text(response, 503, "The cluster is being read.\n");
+    d->reading = true; /* somebody looks: the next page is worth reading */
+    if (d->failed) {
+        vpa_auto_free char *text = vpa_xprintf("%s\n", d->failure.text);
+
+        vpa_server_reply_text(response, 503, text);
         return;
     }
     response->status = 200;
@@ -98,7 +102,6 @@ static void answer(void *ctx, const struct vpa_server_request *request,
     response->body = vpa_xmalloc(d->page_len + 1);
     memcpy(response->body, d->page, d->page_len + 1);
     response->body_len = d->page_len;
-    d->reading = true; /* somebody looks: the next page is worth reading */
 }
 
 static void on_signal(void *ctx, int number)
@@ -115,7 +118,8 @@ static void serve(struct dash *d)
             continue;
         d->reading = false;
         d->read_at = vpa_loop_monotonic(d->cli->loop);
-        if (read_page(d) < 0 && !vpa_loop_is_stopping(d->cli->loop))
+        d->failed = read_page(d) < 0;
+        if (d->failed && !vpa_loop_is_stopping(d->cli->loop))
             cli_complain(d->cli, &d->failure);
     }
 }

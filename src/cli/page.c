@@ -65,9 +65,12 @@ static void put_notes(struct cli *cli, struct vpa_buf *out)
 {
     const char *note;
 
-    if (cli->note_count == 0)
+    /* Also without notes: a live page puts the next one's in its place. */
+    if (cli->note_count == 0) {
+        vpa_buf_puts(out, "<div id=\"notes\"></div>\n");
         return;
-    vpa_buf_puts(out, "<div class=\"notes\"><p>What this page lacks:</p><ul>");
+    }
+    vpa_buf_puts(out, "<div id=\"notes\" class=\"notes\"><p>What this page lacks:</p><ul>");
     for (size_t i = 0; (note = cli_note_at(cli, i)) != NULL; i++) {
         vpa_buf_puts(out, "<li>");
         cli_put_html(out, note);
