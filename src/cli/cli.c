@@ -53,19 +53,57 @@ vpa_time cli_now(const struct cli *cli)
     return vpa_loop_now(cli->loop);
 }
 
-void cli_note(struct cli *cli, const char *fmt, ...)
+static void add_note(struct cli *cli, size_t room, const char *fmt, va_list args) VPA_PRINTF(3, 0);
+static void add_note(struct cli *cli, size_t room, const char *fmt, va_list args)
 {
     vpa_auto_buf text = VPA_BUF(VPA_ERROR_TEXT_MAX);
-    va_list args;
 
-    va_start(args, fmt);
     vpa_buf_vprintf(&text, fmt, args);
-    va_end(args);
     for (size_t i = 0; i < cli->note_count; i++)
         if (strcmp(cli->notes[i], vpa_buf_text(&text)) == 0)
             return;
-    if (cli->note_count < CLI_NOTES_MAX)
+    if (cli->note_count < room)
         cli->notes[cli->note_count++] = vpa_arena_strdup(&cli->arena, vpa_buf_text(&text));
+    else
+        cli->notes_dropped++;
+}
+
+void cli_note(struct cli *cli, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    add_note(cli, CLI_NOTES_MAX, fmt, args);
+    va_end(args);
+}
+
+void cli_note_failure(struct cli *cli, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    add_note(cli, CLI_NOTES_MAX + CLI_NOTES_RESERVE, fmt, args);
+    va_end(args);
+}
+
+const char *cli_note_at(struct cli *cli, size_t i)
+{
+    if (i < cli->note_count)
+        return cli->notes[i];
+    if (i > cli->note_count || cli->notes_dropped == 0)
+        return NULL;
+    return vpa_arena_printf(&cli->arena, "%zu further notes", cli->notes_dropped);
+}
+
+void cli_notes_clear(struct cli *cli)
+{
+    cli->note_count = cli->notes_dropped = 0;
+    cli->lacks = false;
+}
+
+enum cli_status cli_status_of_answer(const struct cli *cli)
+{
+    return cli->lacks ? CLI_FAILED : CLI_OK;
 }
 
 static void say(const char *what, const char *text)
@@ -231,10 +269,12 @@ static int print_help(const struct cli_command *command)
     return print(&text) < 0 ? CLI_FAILED : CLI_OK;
 }
 
-static int write_answer(const struct cli *cli)
+static int write_answer(struct cli *cli)
 {
-    for (size_t i = 0; i < cli->note_count; i++)
-        say("note", cli->notes[i]);
+    const char *note;
+
+    for (size_t i = 0; (note = cli_note_at(cli, i)) != NULL; i++)
+        say("note", note);
     if (vpa_buf_failed(&cli->out)) {
         say("error", "the answer is longer than 256 MiB; ask for one namespace");
         return -1;

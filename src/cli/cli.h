@@ -34,6 +34,7 @@ enum cli_format { CLI_TABLE, CLI_WIDE, CLI_JSON, CLI_YAML, CLI_CSV };
 /* Longest answer of a command: a report of a hundred thousand containers. */
 #define CLI_OUT_MAX ((size_t)256 << 20)
 #define CLI_NOTES_MAX 64
+#define CLI_NOTES_RESERVE 32 /* beyond them, for lists that failed */
 /* Until the caches that a command fills are in step: they ask again for ever. */
 #define CLI_CACHES_TIMEOUT (2 * VPA_MINUTE)
 
@@ -43,6 +44,10 @@ struct cli_option {
     const char *value; /* what stands for the value in the help; NULL: a switch */
     const char *help;
 };
+
+#define CLI_FORM(FORMAT) (1U << (FORMAT))
+#define CLI_FORMS_OF_TEXT (CLI_FORM(CLI_TABLE) | CLI_FORM(CLI_WIDE))
+#define CLI_FORMS_BUT_CSV (CLI_FORMS_OF_TEXT | CLI_FORM(CLI_JSON) | CLI_FORM(CLI_YAML))
 
 struct cli;
 struct cli_command {
@@ -54,7 +59,9 @@ struct cli_command {
     const char *example; /* lines "# what" and "kubectl vpa ..." */
     const struct cli_option *options;
     size_t option_count;
-    bool raw; /* it reads its own words: cli->argv, after the command */
+    unsigned forms; /* that it has, as CLI_FORM; 0: all of them */
+    bool named;     /* its first word is the name of an object, which is in one namespace */
+    bool raw;       /* it reads its own words: cli->argv, after the command */
     int (*run)(struct cli *cli);
 };
 /* Ends with a command without a name. */
@@ -78,8 +85,9 @@ struct cli {
 
     struct vpa_arena arena; /* lives as long as the command */
     struct vpa_buf out;
-    const char *notes[CLI_NOTES_MAX];
-    size_t note_count;
+    const char *notes[CLI_NOTES_MAX + CLI_NOTES_RESERVE];
+    size_t note_count, notes_dropped;
+    bool lacks; /* a list failed without which the answer is not whole */
 
     struct vpa_clock *clock; /* NULL before cli_connect */
     struct vpa_loop *loop;
@@ -116,8 +124,17 @@ int cli_use_transport(struct cli *cli, struct vpa_clock *clock, struct vpa_loop 
                       struct vpa_transport *transport, struct vpa_error *err) VPA_MUST_CHECK;
 vpa_time cli_now(const struct cli *cli);
 
-/* Something that makes the answer less than was asked for; each text once. */
+/* Something that makes the answer less than was asked for; each text once. What is beyond
+ * CLI_NOTES_MAX is counted alone. */
 void cli_note(struct cli *cli, const char *fmt, ...) VPA_PRINTF(2, 3);
+/* The same for a list that failed: it has room of its own. */
+void cli_note_failure(struct cli *cli, const char *fmt, ...) VPA_PRINTF(2, 3);
+/* One after the other, last how many more there were; NULL: no more. */
+const char *cli_note_at(struct cli *cli, size_t i);
+/* For a command that answers again. */
+void cli_notes_clear(struct cli *cli);
+/* CLI_FAILED where the answer is not whole. */
+enum cli_status cli_status_of_answer(const struct cli *cli);
 /* Prints the error of a command on standard error; the value is CLI_FAILED. */
 int cli_complain(const struct cli *cli, const struct vpa_error *err);
 

@@ -136,5 +136,6 @@ const struct cli_command cli_completion = {
     .min_args = 1,
     .max_args = 1,
     .example = "  # In this shell\n  source <(kubectl vpa completion bash)",
+    .forms = CLI_FORM(CLI_TABLE),
     .run = run,
 };

@@ -213,8 +213,8 @@ static void create_one(struct creation *c, const struct vpa_controller_key *top)
         return;
     }
     if (c->cli->format == CLI_JSON) {
-        vpa_buf_append(&c->cli->out, json.data, json.len);
-        vpa_buf_putc(&c->cli->out, '\n');
+        vpa_buf_puts(&c->cli->out, c->made > 1 ? "," : "");
+        cli_put_json(&c->cli->out, vpa_buf_text(&json), json.len);
         return;
     }
     vpa_buf_puts(&c->cli->out, c->made > 1 ? "---\n" : "");
@@ -260,13 +260,18 @@ static void create_all(struct creation *c)
 {
     static const struct cli_column columns[] = {{"NAMESPACE"}, {"VPA"}, {"TARGET"}, {"RESULT"}};
     const char *selector = cli_option(c->cli, "selector");
+    bool lists = !c->apply && c->cli->format == CLI_JSON;
 
     cli_table_init(&c->table, &c->cli->arena, columns, VPA_COUNT(columns));
+    if (lists)
+        vpa_buf_puts(&c->cli->out, "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[");
     look_at_pods(c);
     if (!cli_workloads_list(c->cli, c->cli->ns, selector, on_workload, c))
         c->whole = false;
     if (!selector) /* their labels are not known */
         create_custom(c);
+    if (lists)
+        vpa_buf_puts(&c->cli->out, "]}\n");
     if (c->apply && c->made > 0)
         cli_print_table(c->cli, &c->table, "created");
     if (c->made == 0 && c->whole)
@@ -294,12 +299,20 @@ static void creation_release(struct creation *c)
     vpa_arena_release(&c->scratch);
 }
 
+/* Manifests are no table; what was created is one. */
+static int check_form(const struct creation *c, struct vpa_error *err)
+{
+    if (!c->apply && c->cli->format == CLI_CSV)
+        return vpa_fail(err, VPA_INVALID, "manifests have no form csv");
+    return 0;
+}
+
 static int run(struct cli *cli)
 {
     struct creation c = {.cli = cli, .whole = true, .apply = cli_option(cli, "apply") != NULL};
     struct vpa_error err;
 
-    if (check_mode(cli, &err) < 0) {
+    if (check_mode(cli, &err) < 0 || check_form(&c, &err) < 0) {
         cli_complain(cli, &err);
         return CLI_USAGE;
     }

@@ -1,5 +1,6 @@
 #include "daemon_config.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "lists.h"
@@ -9,25 +10,17 @@
 #define FLAGS_MAX 256
 #define KUBE_SYSTEM "kube-system"
 
-struct words {
-    char *items[FLAGS_MAX + 2];
-    int count;
-};
-
-static void add_word(struct cli *cli, struct words *words, const char *text, size_t len)
-{
-    if (words->count <= FLAGS_MAX)
-        words->items[words->count++] = vpa_arena_strndup(&cli->arena, text, len);
-}
-
-struct daemon {
-    enum cli_daemon which;
-    const char *name;   /* "updater": of the container in its Deployment */
-    const char *option; /* "updater-flags"; NULL: there is none */
-};
-
 const char *const cli_daemon_names[CLI_DAEMONS] = {"vpa-recommender", "vpa-updater",
                                                    "vpa-admission-controller"};
+
+static const struct {
+    const char *name;   /* of the container in its Deployment */
+    const char *option; /* NULL: there is none */
+} daemons[CLI_DAEMONS] = {
+    {"recommender", "recommender-flags"},
+    {"updater", "updater-flags"},
+    {"admission-controller", NULL},
+};
 
 enum cli_daemon cli_daemon_of(const struct vpa_json *container)
 {
@@ -39,14 +32,17 @@ enum cli_daemon cli_daemon_of(const struct vpa_json *container)
     return which;
 }
 
-/* own: in the daemon's own Deployment, where an image may have any name. */
-static bool is_daemon(const struct daemon *daemon, const struct vpa_json *container, bool own)
-{
-    const char *name = vpa_json_string(vpa_json_find(container, "name"));
+/* ---- flags ---- */
 
-    return cli_daemon_of(container) == daemon->which ||
-           (own &&
-            (vpa_str_eq(name, daemon->name) || vpa_str_eq(name, cli_daemon_names[daemon->which])));
+struct words {
+    char *items[FLAGS_MAX + 2];
+    int count;
+};
+
+static void add_word(struct cli *cli, struct words *words, const char *text, size_t len)
+{
+    if (words->count <= FLAGS_MAX)
+        words->items[words->count++] = vpa_arena_strndup(&cli->arena, text, len);
 }
 
 /* All of them: a value may be a word of its own, and other words are passed over. */
@@ -60,20 +56,75 @@ static void take_arguments(struct cli *cli, struct words *words, const struct vp
     }
 }
 
-static void take_container(struct cli *cli, struct words *words, const struct vpa_json *container)
+static struct vpa_flags flags_of(struct cli_config *config)
 {
-    take_arguments(cli, words, vpa_json_find(container, "command"));
-    take_arguments(cli, words, vpa_json_find(container, "args"));
+    if (config->which == CLI_RECOMMENDER)
+        return recommender_flags(&config->recommender);
+    if (config->which == CLI_UPDATER)
+        return (struct vpa_flags){updater_flag_rows, updater_flag_count, &config->updater};
+    return (struct vpa_flags){admission_flag_rows, admission_flag_count, &config->admission};
 }
 
-static bool is_shadow(struct cli *cli, enum cli_daemon which, const struct vpa_json *container);
+/* words: the first one stands for the name of the program. */
+static int parse(struct cli *cli, enum cli_daemon which, const struct words *words,
+                 struct cli_config *out, struct vpa_error *err)
+{
+    out->which = which;
+
+    const struct vpa_flags flags = flags_of(out);
+    int status = vpa_flags_parse(&flags, &cli->arena, words->count, words->items, err);
+
+    if (status < 0)
+        vpa_flags_preset(&flags);
+    return status;
+}
+
+int cli_config_of(struct cli *cli, enum cli_daemon which, const struct vpa_json *container,
+                  struct cli_config *out, struct vpa_error *err)
+{
+    struct words words = {.count = 0};
+
+    add_word(cli, &words, "", 0);
+    take_arguments(cli, &words, vpa_json_find(container, "command"));
+    take_arguments(cli, &words, vpa_json_find(container, "args"));
+    return parse(cli, which, &words, out, err);
+}
+
+static int read_option(struct cli *cli, enum cli_daemon which, const char *text,
+                       struct cli_config *out, struct vpa_error *err)
+{
+    struct words words = {.count = 0};
+    struct vpa_slice piece;
+
+    add_word(cli, &words, "", 0);
+    while (vpa_str_split(&text, ' ', &piece))
+        if (piece.len)
+            add_word(cli, &words, piece.ptr, piece.len);
+    return parse(cli, which, &words, out, err);
+}
+
+void cli_note_config(struct cli *cli, enum cli_daemon which, const struct vpa_error *err)
+{
+    cli_note(cli, "the flags of the %s cannot be read (%s); its defaults are assumed",
+             daemons[which].name, err->text);
+}
+
+bool cli_config_is_shadow(const struct cli_config *config)
+{
+    return config->which == CLI_RECOMMENDER ? config->recommender.shadow
+           : config->which == CLI_UPDATER   ? config->updater.shadow
+                                            : config->admission.shadow;
+}
+
+/* ---- Deployments ---- */
 
 struct search {
     struct cli *cli;
-    const struct daemon *daemon;
-    struct words *words;
+    enum cli_daemon which;
+    struct cli_config *out;
     struct cli_installed *at;
     bool found;
+    struct vpa_error unreadable; /* its flags, VPA_OK: they are in *out */
 };
 
 static const char *copy_of(struct cli *cli, const struct vpa_json *object, const char *path)
@@ -81,13 +132,31 @@ static const char *copy_of(struct cli *cli, const struct vpa_json *object, const
     return vpa_arena_strdup(&cli->arena, vpa_or_empty(vpa_json_string(vpa_json_at(object, path))));
 }
 
+/* own: in the daemon's own Deployment, where an image may have any name. */
+static bool is_daemon(enum cli_daemon which, const struct vpa_json *container, bool own)
+{
+    const char *name = vpa_json_string(vpa_json_find(container, "name"));
+
+    assert(which < CLI_DAEMONS);
+    return cli_daemon_of(container) == which ||
+           (own &&
+            (vpa_str_eq(name, daemons[which].name) || vpa_str_eq(name, cli_daemon_names[which])));
+}
+
 static void take_daemon(struct search *s, const struct vpa_json *deployment, bool own)
 {
+    struct cli_config config;
+
     vpa_json_foreach (container, vpa_json_at(deployment, "spec.template.spec.containers")) {
-        if (s->found || !is_daemon(s->daemon, container, own) ||
-            is_shadow(s->cli, s->daemon->which, container))
+        struct vpa_error err;
+
+        if (s->found || !is_daemon(s->which, container, own))
             continue;
-        take_container(s->cli, s->words, container);
+        if (cli_config_of(s->cli, s->which, container, &config, &err) < 0)
+            s->unreadable = err;
+        if (cli_config_is_shadow(&config))
+            continue;
+        *s->out = config;
         s->found = true;
     }
 }
@@ -129,7 +198,7 @@ static bool find_deployment(struct search *s, struct vpa_error *err)
 {
     const struct vpa_json *deployment;
 
-    *s->at = (struct cli_installed){KUBE_SYSTEM, cli_daemon_names[s->daemon->which]};
+    *s->at = (struct cli_installed){KUBE_SYSTEM, cli_daemon_names[s->which]};
     if (cli_get(s->cli, &cli_deployments, s->at->ns, s->at->name, &deployment, err) == 0) {
         take_daemon(s, deployment, true);
         vpa_fail(err, VPA_NOT_FOUND, "%s runs no such container that acts", s->at->name);
@@ -137,66 +206,31 @@ static bool find_deployment(struct search *s, struct vpa_error *err)
     return s->found || (err->code == VPA_NOT_FOUND && search_deployment(s));
 }
 
-static void begin(struct cli *cli, const struct daemon *daemon, struct words *words)
-{
-    words->count = 0;
-    add_word(cli, words, daemon->name, strlen(daemon->name));
-}
-
-static void parse(struct cli *cli, const struct daemon *daemon, struct words *words,
-                  const struct vpa_flags *flags)
-{
-    struct vpa_error err;
-
-    if (vpa_flags_parse(flags, &cli->arena, words->count, words->items, &err) == 0)
-        return;
-    cli_note(cli, "the flags of the %s cannot be read (%s); its defaults are assumed", daemon->name,
-             err.text);
-    vpa_flags_preset(flags);
-}
-
 /* given: its flags are known without it. */
-static void note_unknown(struct cli *cli, const struct daemon *daemon, bool given,
-                         const struct vpa_error *err)
+static void note_unknown(struct cli *cli, const char *name, bool given, const struct vpa_error *err)
 {
     if (!given)
-        cli_note(cli, "the flags of the %s are not known (%s); its defaults are assumed",
-                 daemon->name, err->text);
+        cli_note(cli, "the flags of the %s are not known (%s); its defaults are assumed", name,
+                 err->text);
     else if (err->code != VPA_NOT_FOUND)
-        cli_note(cli, "where the %s runs is not known (%s); " KUBE_SYSTEM " is assumed",
-                 daemon->name, err->text);
+        cli_note(cli, "where the %s runs is not known (%s); " KUBE_SYSTEM " is assumed", name,
+                 err->text);
 }
 
-/* at: where it runs; NULL: that is not wanted, and given flags need no Deployment. */
-static void read_flags(struct cli *cli, const struct daemon *daemon, const struct vpa_flags *flags,
-                       struct cli_installed *at)
+void cli_config_read(struct cli *cli, enum cli_daemon which, struct cli_config *out,
+                     struct cli_installed *at)
 {
-    struct words words;
     struct cli_installed place;
-    struct search search = {cli, daemon, &words, at ? at : &place, false};
-    const char *rest = daemon->option ? cli_option(cli, daemon->option) : NULL;
-    struct vpa_slice piece;
+    struct search search = {cli, which, out, at ? at : &place, .found = false};
+    const char *given = daemons[which].option ? cli_option(cli, daemons[which].option) : NULL;
     struct vpa_error err;
 
-    begin(cli, daemon, &words);
-    if ((at || !rest) && !find_deployment(&search, &err))
-        note_unknown(cli, daemon, rest != NULL, &err);
-    if (rest)
-        begin(cli, daemon, &words);
-    while (rest && vpa_str_split(&rest, ' ', &piece))
-        if (piece.len)
-            add_word(cli, &words, piece.ptr, piece.len);
-    parse(cli, daemon, &words, flags);
-}
-
-static void read_container(struct cli *cli, const struct daemon *daemon,
-                           const struct vpa_json *container, const struct vpa_flags *flags)
-{
-    struct words words;
-
-    begin(cli, daemon, &words);
-    take_container(cli, &words, container);
-    parse(cli, daemon, &words, flags);
+    if ((at || !given) && !find_deployment(&search, &err))
+        note_unknown(cli, daemons[which].name, given != NULL, &err);
+    if (!given && search.unreadable.code != VPA_OK)
+        cli_note_config(cli, which, &search.unreadable);
+    if ((given || !search.found) && read_option(cli, which, vpa_or_empty(given), out, &err) < 0)
+        cli_note_config(cli, which, &err);
 }
 
 struct installation {
@@ -208,10 +242,16 @@ struct installation {
 static int on_installed(void *ctx, const struct vpa_json *deployment, struct vpa_error *err)
 {
     struct installation *i = ctx;
+    struct cli_config config;
 
     (void)err;
     vpa_json_foreach (container, vpa_json_at(deployment, "spec.template.spec.containers")) {
-        if (i->found || cli_daemon_of(container) == CLI_DAEMONS || cli_is_shadow(i->cli, container))
+        enum cli_daemon which = cli_daemon_of(container);
+        struct vpa_error ignored;
+
+        if (i->found || which == CLI_DAEMONS ||
+            (cli_config_of(i->cli, which, container, &config, &ignored) == 0 &&
+             cli_config_is_shadow(&config)))
             continue;
         i->ns = copy_of(i->cli, deployment, "metadata.namespace");
         i->found = true;
@@ -225,80 +265,4 @@ const char *cli_installation(struct cli *cli)
 
     search_daemons(cli, on_installed, &i, &i.found);
     return i.ns;
-}
-
-static const struct daemon updater = {CLI_UPDATER, "updater", "updater-flags"};
-static const struct daemon recommender = {CLI_RECOMMENDER, "recommender", "recommender-flags"};
-static const struct daemon admission = {CLI_ADMISSION_CONTROLLER, "admission-controller", NULL};
-
-void cli_updater_config(struct cli *cli, struct updater_config *out, struct cli_installed *at)
-{
-    read_flags(cli, &updater, &(struct vpa_flags){updater_flag_rows, updater_flag_count, out}, at);
-}
-
-void cli_recommender_config(struct cli *cli, struct recommender_config *out)
-{
-    const struct vpa_flags flags = recommender_flags(out);
-
-    read_flags(cli, &recommender, &flags, NULL);
-}
-
-void cli_admission_config(struct cli *cli, struct admission_config *out, struct cli_installed *at)
-{
-    read_flags(cli, &admission, &(struct vpa_flags){admission_flag_rows, admission_flag_count, out},
-               at);
-}
-
-void cli_updater_config_of(struct cli *cli, const struct vpa_json *container,
-                           struct updater_config *out)
-{
-    read_container(cli, &updater, container,
-                   &(struct vpa_flags){updater_flag_rows, updater_flag_count, out});
-}
-
-void cli_recommender_config_of(struct cli *cli, const struct vpa_json *container,
-                               struct recommender_config *out)
-{
-    const struct vpa_flags flags = recommender_flags(out);
-
-    read_container(cli, &recommender, container, &flags);
-}
-
-/* Without a note: whose flags cannot be read is told where they are needed. */
-static bool can_read(struct cli *cli, const struct daemon *daemon, const struct vpa_json *container,
-                     const struct vpa_flags *flags)
-{
-    struct words words;
-    struct vpa_error err;
-
-    begin(cli, daemon, &words);
-    take_container(cli, &words, container);
-    return vpa_flags_parse(flags, &cli->arena, words.count, words.items, &err) == 0;
-}
-
-static bool is_shadow(struct cli *cli, enum cli_daemon which, const struct vpa_json *container)
-{
-    struct recommender_config of_recommender;
-    struct updater_config of_updater;
-    struct admission_config of_admission;
-    const struct vpa_flags recommenders = recommender_flags(&of_recommender);
-    const struct vpa_flags updaters = {updater_flag_rows, updater_flag_count, &of_updater};
-    const struct vpa_flags webhooks = {admission_flag_rows, admission_flag_count, &of_admission};
-
-    switch (which) {
-    case CLI_RECOMMENDER:
-        return can_read(cli, &recommender, container, &recommenders) && of_recommender.shadow;
-    case CLI_UPDATER:
-        return can_read(cli, &updater, container, &updaters) && of_updater.shadow;
-    case CLI_ADMISSION_CONTROLLER:
-        return can_read(cli, &admission, container, &webhooks) && of_admission.shadow;
-    case CLI_DAEMONS:
-        break;
-    }
-    return false;
-}
-
-bool cli_is_shadow(struct cli *cli, const struct vpa_json *container)
-{
-    return is_shadow(cli, cli_daemon_of(container), container);
 }

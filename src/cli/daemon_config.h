@@ -16,8 +16,23 @@ extern const char *const cli_daemon_names[CLI_DAEMONS];
 /* By the image of a container; CLI_DAEMONS: none. */
 enum cli_daemon cli_daemon_of(const struct vpa_json *container);
 
+/* The settings of one of them. */
+struct cli_config {
+    enum cli_daemon which;
+    union {
+        struct recommender_config recommender;
+        struct updater_config updater;
+        struct admission_config admission;
+    };
+};
+/* By the flags of a container, which may go after the call. -1: they cannot be read, and *out has
+ * the defaults. Texts live in the arena of the command. */
+int cli_config_of(struct cli *cli, enum cli_daemon which, const struct vpa_json *container,
+                  struct cli_config *out, struct vpa_error *err) VPA_MUST_CHECK;
+void cli_note_config(struct cli *cli, enum cli_daemon which, const struct vpa_error *err);
 /* Whether it runs beside another installation and changes nothing (--shadow). */
-bool cli_is_shadow(struct cli *cli, const struct vpa_json *container);
+bool cli_config_is_shadow(const struct cli_config *config);
+
 /* The namespace where daemons run that are no shadows: kube-system when it is one of several, and
  * where none is found. */
 const char *cli_installation(struct cli *cli);
@@ -26,20 +41,12 @@ const char *cli_installation(struct cli *cli);
 struct cli_installed {
     const char *ns, *name;
 };
-
 /* Defaults, then the flags of the option --updater-flags or --recommender-flags, else of the
  * Deployment vpa-updater, vpa-recommender or vpa-admission-controller in kube-system, or else of
  * the first one with an image of that name there, or anywhere; shadows are passed over, and what is
  * not known is noted. *at: that Deployment, whatever the options say; that of kube-system where
- * none is found. With the option, cli_recommender_config looks for nothing. Texts live in the arena
- * of the command. */
-void cli_updater_config(struct cli *cli, struct updater_config *out, struct cli_installed *at);
-void cli_recommender_config(struct cli *cli, struct recommender_config *out);
-void cli_admission_config(struct cli *cli, struct admission_config *out, struct cli_installed *at);
-/* The same by the flags of a container of any Deployment, which may go after the call. */
-void cli_updater_config_of(struct cli *cli, const struct vpa_json *container,
-                           struct updater_config *out);
-void cli_recommender_config_of(struct cli *cli, const struct vpa_json *container,
-                               struct recommender_config *out);
+ * none is found. With the option and without `at` nothing is looked for. */
+void cli_config_read(struct cli *cli, enum cli_daemon which, struct cli_config *out,
+                     struct cli_installed *at);
 
 #endif

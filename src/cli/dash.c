@@ -21,12 +21,14 @@
 
 struct dash {
     struct cli *cli;
+    int64_t asked_port; /* 0: any that is free */
     char secret[33];
     int port;
     char *page; /* the last one, heap */
     size_t page_len;
     int64_t read_at; /* monotonic */
     bool reading;
+    bool failed; /* the last reading, for this reason; the page is that before */
     struct vpa_error failure;
 };
 
@@ -55,7 +57,7 @@ static int read_page(struct dash *d)
     struct cli_world world;
     vpa_auto_buf page = VPA_BUF(CLI_OUT_MAX);
 
-    d->cli->note_count = 0;
+    cli_notes_clear(d->cli);
     if (cli_world_read(d->cli, d->cli->ns, &world, &d->failure) < 0)
         return -1;
     cli_report_page(d->cli, &world, true, &page);
@@ -87,8 +89,11 @@ static void answer(void *ctx, const struct vpa_server_request *request,
         vpa_server_reply_text(response, 405, "There is nothing but GET here.\n");
         return;
     }
-    if (!d->page) {
-        vpa_server_reply_text(response, 503, "The cluster is being read.\n");
+    d->reading = true; /* somebody looks: the next page is worth reading */
+    if (d->failed) {
+        vpa_auto_free char *text = vpa_xprintf("%s\n", d->failure.text);
+
+        vpa_server_reply_text(response, 503, text);
         return;
     }
     response->status = 200;
@@ -97,7 +102,6 @@ static void answer(void *ctx, const struct vpa_server_request *request,
     response->body = vpa_xmalloc(d->page_len + 1);
     memcpy(response->body, d->page, d->page_len + 1);
     response->body_len = d->page_len;
-    d->reading = true; /* somebody looks: the next page is worth reading */
 }
 
 static void on_signal(void *ctx, int number)
@@ -114,7 +118,8 @@ static void serve(struct dash *d)
             continue;
         d->reading = false;
         d->read_at = vpa_loop_monotonic(d->cli->loop);
-        if (read_page(d) < 0 && !vpa_loop_is_stopping(d->cli->loop))
+        d->failed = read_page(d) < 0;
+        if (d->failed && !vpa_loop_is_stopping(d->cli->loop))
             cli_complain(d->cli, &d->failure);
     }
 }
@@ -129,8 +134,7 @@ static void make_secret(struct dash *d)
 static int start(struct dash *d, struct vpa_http_server **server, struct vpa_error *err)
 {
     static const int signals[] = {SIGINT, SIGTERM};
-    const char *port = cli_option(d->cli, "port");
-    vpa_auto_free char *address = vpa_xprintf("127.0.0.1:%s", port ? port : "0");
+    vpa_auto_free char *address = vpa_xprintf("127.0.0.1:%lld", (long long)d->asked_port);
 
     if (vpa_loop_on_signals(d->cli->loop, signals, VPA_COUNT(signals), on_signal, d->cli->loop,
                             err) < 0)
@@ -154,6 +158,16 @@ static int start(struct dash *d, struct vpa_http_server **server, struct vpa_err
     return 0;
 }
 
+static int read_port(struct dash *d, struct vpa_error *err)
+{
+    const char *port = cli_option(d->cli, "port");
+
+    if (port && (vpa_parse_int64(port, &d->asked_port, NULL) < 0 || d->asked_port < 0 ||
+                 d->asked_port > 65535))
+        return vpa_fail(err, VPA_INVALID, "--port %.60s is no number from 0 to 65535", port);
+    return 0;
+}
+
 static int run(struct cli *cli)
 {
     struct dash d = {.cli = cli};
@@ -161,6 +175,10 @@ static int run(struct cli *cli)
     struct vpa_error err;
     int status = CLI_OK;
 
+    if (read_port(&d, &err) < 0) {
+        cli_complain(cli, &err);
+        return CLI_USAGE;
+    }
     if (cli_connect(cli, &err) < 0)
         return cli_complain(cli, &err);
     if (start(&d, &server, &err) < 0)
@@ -185,5 +203,6 @@ const struct cli_command cli_dash = {
     .example = "  # The whole cluster in a browser\n  kubectl vpa dash -A",
     .options = options,
     .option_count = VPA_COUNT(options),
+    .forms = CLI_FORM(CLI_TABLE),
     .run = run,
 };

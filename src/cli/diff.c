@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "daemon_config.h"
 #include "governors.h"
 #include "output.h"
 #include "preview.h"
@@ -16,8 +17,11 @@
 
 #define TEXT_MAX ((size_t)8 << 20)
 
+enum form { FORM_PATCH, FORM_KUSTOMIZE, FORM_DIFFERENCE };
+
 struct difference {
     struct cli *cli;
+    enum form form;
     struct cli_workload workload;
     const struct vpa_object *vpa; /* the strongest that governs its pods and is not Off, else Off */
     const char *near;             /* one that nearly does, for people; NULL: none */
@@ -44,6 +48,29 @@ static int on_range(void *ctx, const struct vpa_json *object, struct vpa_error *
     return 0;
 }
 
+static bool has_mode_off(const struct difference *d)
+{
+    for (size_t i = 0; i < d->pod.container_count; i++)
+        if (vpa_policy_is_off(&d->vpa->resource_policy, d->pod.containers[i].name))
+            return true;
+    return false;
+}
+
+/* With the gate CPUStartupBoost the webhook leaves containers of mode Off as they are. */
+static void leave_off(struct difference *d)
+{
+    struct cli_config webhook;
+
+    if (!has_mode_off(d))
+        return;
+    cli_config_read(d->cli, CLI_ADMISSION_CONTROLLER, &webhook, NULL);
+    if (!webhook.admission.common.gates.cpu_startup_boost)
+        return;
+    for (size_t i = 0; i < d->pod.container_count; i++)
+        if (vpa_policy_is_off(&d->vpa->resource_policy, d->pod.containers[i].name))
+            d->plans[i] = (struct vpa_container_plan){0};
+}
+
 static int plan(struct difference *d, struct vpa_error *err)
 {
     static const struct cli_kind kind = {
@@ -54,7 +81,10 @@ static int plan(struct difference *d, struct vpa_error *err)
     if (cli_list(d->cli, &kind, d->cli->ns, on_range, d, &why) < 0)
         cli_note_list(d->cli, &kind, d->cli->ns, &why);
     vpa_namespace_limits_fold(&d->cli->arena, d->ranges, d->range_count, &limits);
-    return vpa_capping_plan(&d->cli->arena, d->vpa, &d->pod, &limits, &d->plans, err);
+    if (vpa_capping_plan(&d->cli->arena, d->vpa, &d->pod, &limits, &d->plans, err) < 0)
+        return -1;
+    leave_off(d);
+    return 0;
 }
 
 static void put_resources(struct vpa_json_writer *w, const struct vpa_container *container,
@@ -192,18 +222,15 @@ static int print_difference(const struct difference *d, struct vpa_error *err)
 
 static int print(const struct difference *d, struct vpa_error *err)
 {
-    const char *format = cli_option(d->cli, "format");
     vpa_auto_buf patch = VPA_BUF(TEXT_MAX);
 
-    if (!format && !cli_is_json(d->cli))
+    if (d->form == FORM_DIFFERENCE && !cli_is_json(d->cli))
         return print_difference(d, err);
     put_patch(d, &patch);
-    if (format && strcmp(format, "kustomize") == 0) {
+    if (d->form == FORM_KUSTOMIZE) {
         put_kustomization(d, &patch);
-    } else if (format && strcmp(format, "patch") != 0) {
-        return vpa_fail(err, VPA_INVALID, "--format %.60s is not one of patch, kustomize", format);
     } else if (d->cli->format == CLI_JSON) {
-        vpa_buf_append(&d->cli->out, patch.data, patch.len);
+        cli_put_json(&d->cli->out, vpa_buf_text(&patch), patch.len);
         vpa_buf_putc(&d->cli->out, '\n');
     } else {
         (void)cli_put_yaml(&d->cli->out, vpa_buf_text(&patch), patch.len);
@@ -274,6 +301,17 @@ static int examine(struct difference *d, struct cli_governors *governors, struct
     return plan(d, err) < 0 ? -1 : print(d, err);
 }
 
+static int read_words(struct difference *d, struct vpa_error *err)
+{
+    static const char *const forms[] = {"patch", "kustomize", NULL};
+    size_t form = FORM_DIFFERENCE;
+
+    if (cli_choose(d->cli, "format", forms, &form, err) < 0)
+        return -1;
+    d->form = (enum form)form;
+    return cli_workload_parse(d->cli, d->cli->args[0], &d->workload, err);
+}
+
 static int run(struct cli *cli)
 {
     struct difference d = {.cli = cli};
@@ -281,12 +319,15 @@ static int run(struct cli *cli)
     struct vpa_error err;
     int status = -1;
 
-    if (cli_connect(cli, &err) == 0 &&
-        cli_workload_get(cli, cli->args[0], &d.workload, &err) == 0 &&
+    if (read_words(&d, &err) < 0) {
+        cli_complain(cli, &err);
+        return CLI_USAGE;
+    }
+    if (cli_connect(cli, &err) == 0 && cli_workload_get(cli, &d.workload, &err) == 0 &&
         (governors = cli_governors_read(cli, cli->ns, &err)))
         status = examine(&d, governors, &err);
     cli_governors_free(governors);
-    return status < 0 ? cli_complain(cli, &err) : CLI_OK;
+    return status < 0 ? cli_complain(cli, &err) : (int)cli_status_of_answer(cli);
 }
 
 static const struct cli_option options[] = {
@@ -307,5 +348,7 @@ const struct cli_command cli_diff = {
                "  kubectl vpa diff deploy/web -n shop --format=kustomize",
     .options = options,
     .option_count = VPA_COUNT(options),
+    .forms = CLI_FORMS_BUT_CSV,
+    .named = true,
     .run = run,
 };

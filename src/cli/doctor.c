@@ -167,5 +167,6 @@ const struct cli_command cli_doctor = {
     .example = "  # What is wrong, and nothing else\n  kubectl vpa doctor --quiet",
     .options = options,
     .option_count = VPA_COUNT(options),
+    .forms = CLI_FORMS_BUT_CSV,
     .run = run,
 };

@@ -20,9 +20,16 @@ struct doctor_finding {
 struct doctor_lease {
     const char *ns, *name; /* name NULL: not known */
 };
+/* A Deployment that is not of this installation. */
+struct doctor_neighbour {
+    const struct doctor_neighbour *next;
+    const char *ns, *name;
+    struct cli_config config;
+};
 /* What the Deployments call things; until one is seen, the names of the manifests count. */
 struct doctor_names {
-    const char *accounts[CLI_DAEMONS]; /* NULL: not known */
+    const char *accounts[CLI_DAEMONS];       /* NULL: not known */
+    struct cli_config *configs[CLI_DAEMONS]; /* NULL: not known */
     bool seen[CLI_DAEMONS];
     struct doctor_lease leader[CLI_DAEMONS]; /* of one that was seen, name NULL: it elects none */
     struct doctor_lease status;              /* which the updater reads */
@@ -34,8 +41,10 @@ struct doctor {
     const char *ns; /* of the installation; NULL: the check of the daemons finds it */
     bool is_plumb;  /* its webhook is ours, or nothing says that it is another's */
     bool webhook_found;
-    int64_t minor; /* of the server, 0: not known */
+    bool may_be_panic; /* the panic button is pressed, or cannot be looked at */
+    int64_t minor;     /* of the server, 0: not known */
     struct doctor_names names;
+    const struct doctor_neighbour *neighbours; /* shadows, and those of other namespaces */
 };
 
 /* Texts are copied into the arena of the command. */
@@ -46,6 +55,8 @@ void doctor_add(struct doctor *d, enum doctor_level level, const char *check, co
 const struct vpa_json *doctor_get(struct doctor *d, const char *group_version, const char *ns,
                                   const char *resource, const char *name, bool *missing);
 
+/* Whether it may be there: it changes nothing, or serves other VPAs than this installation. */
+bool doctor_is_apart(const struct doctor *d, const struct doctor_neighbour *neighbour);
 /* The Lease by which the webhook tells the updater that it works. */
 struct doctor_lease doctor_status_lease(const struct doctor *d);
 

@@ -114,8 +114,9 @@ static struct doctor_lease leader_lease(const struct vpa_leader_flags *leader)
 /* How this installation calls what the later checks look at. Of several Deployments of a daemon
  * (recommenders have names) the one of the usual name counts, else the first. */
 static void learn_names(struct doctor *d, const struct vpa_json *deployment,
-                        const struct vpa_json *container, enum cli_daemon which)
+                        const struct cli_config *config)
 {
+    enum cli_daemon which = config->which;
     const char *account =
         vpa_json_string(vpa_json_at(deployment, "spec.template.spec.serviceAccountName"));
     const char *name = vpa_json_string(vpa_json_at(deployment, "metadata.name"));
@@ -123,19 +124,67 @@ static void learn_names(struct doctor *d, const struct vpa_json *deployment,
     if (d->names.seen[which] && !vpa_str_eq(name, cli_daemon_names[which]))
         return;
     d->names.seen[which] = true;
+    d->names.configs[which] = vpa_arena_alloc(&d->cli->arena, sizeof(*config));
+    *d->names.configs[which] = *config;
     d->names.accounts[which] = vpa_arena_strdup(&d->cli->arena, account ? account : "default");
     if (which == CLI_UPDATER) {
-        struct updater_config config;
-
-        cli_updater_config_of(d->cli, container, &config);
-        d->names.leader[which] = leader_lease(&config.leader);
-        d->names.status =
-            (struct doctor_lease){config.status_lease_namespace, config.status_lease_name};
+        d->names.leader[which] = leader_lease(&config->updater.leader);
+        d->names.status = (struct doctor_lease){config->updater.status_lease_namespace,
+                                                config->updater.status_lease_name};
     } else if (which == CLI_RECOMMENDER) {
-        struct recommender_config config;
+        d->names.leader[which] = leader_lease(&config->recommender.leader);
+    }
+}
 
-        cli_recommender_config_of(d->cli, container, &config);
-        d->names.leader[which] = leader_lease(&config.leader);
+static void add_neighbour(struct doctor *d, const char *ns, const char *name,
+                          const struct cli_config *config)
+{
+    struct doctor_neighbour *neighbour = vpa_arena_alloc(&d->cli->arena, sizeof(*neighbour));
+
+    *neighbour = (struct doctor_neighbour){d->neighbours, vpa_arena_strdup(&d->cli->arena, ns),
+                                           vpa_arena_strdup(&d->cli->arena, name), *config};
+    d->neighbours = neighbour;
+}
+
+static const struct vpa_common_flags *common_of(const struct cli_config *config)
+{
+    return config->which == CLI_RECOMMENDER ? &config->recommender.common
+           : config->which == CLI_UPDATER   ? &config->updater.common
+                                            : &config->admission.common;
+}
+
+/* All the VPAs that the one serves are left alone by the other. */
+static bool leaves_to(const struct cli_config *config, const struct cli_config *other)
+{
+    const char *only = common_of(other)->vpa_object_namespace;
+
+    return *only && vpa_common_flags_ignore(common_of(config), only);
+}
+
+bool doctor_is_apart(const struct doctor *d, const struct doctor_neighbour *neighbour)
+{
+    const struct cli_config *theirs = &neighbour->config;
+    const struct cli_config *ours = d->names.configs[theirs->which];
+
+    if (cli_config_is_shadow(theirs))
+        return true;
+    return ours && (leaves_to(ours, theirs) || leaves_to(theirs, ours) ||
+                    (ours->which == CLI_RECOMMENDER &&
+                     strcmp(ours->recommender.name, theirs->recommender.name) != 0));
+}
+
+static void check_neighbours(struct doctor *d)
+{
+    for (const struct doctor_neighbour *n = d->neighbours; n; n = n->next) {
+        vpa_auto_free char *subject = vpa_xprintf("Deployment %s/%s", n->ns, n->name);
+
+        if (!doctor_is_apart(d, n))
+            doctor_add(d, DOCTOR_ERROR, "second-installation", subject,
+                       "remove one of the two, or restrict each to a namespace of its own "
+                       "(--vpa-object-namespace)",
+                       "it runs %s beside the installation in %s: two of them undo what the other "
+                       "does",
+                       cli_daemon_names[n->config.which], d->ns);
     }
 }
 
@@ -146,17 +195,17 @@ static void check_container(struct daemons *s, const struct vpa_json *deployment
     const char *ns = vpa_json_text(deployment, "metadata.namespace");
     const char *name = vpa_json_text(deployment, "metadata.name");
     vpa_auto_free char *subject = vpa_xprintf("Deployment %s/%s", ns, name);
+    struct cli_config config;
+    struct vpa_error err;
+    bool readable = cli_config_of(s->d->cli, which, container, &config, &err) == 0;
 
-    if (cli_is_shadow(s->d->cli, container))
-        return;
-    if (strcmp(ns, s->d->ns) != 0) {
-        doctor_add(s->d, DOCTOR_ERROR, "second-installation", subject,
-                   "remove one of the two, or restrict each to namespaces of its own",
-                   "it runs %s beside the installation in %s: two of them undo what the other does",
-                   cli_daemon_names[which], s->d->ns);
+    if (cli_config_is_shadow(&config) || strcmp(ns, s->d->ns) != 0) {
+        add_neighbour(s->d, ns, name, &config);
         return;
     }
-    learn_names(s->d, deployment, container, which);
+    if (!readable)
+        cli_note_config(s->d->cli, which, &err);
+    learn_names(s->d, deployment, &config);
     if (strstr(image, "registry.k8s.io/") || strstr(image, "k8s.gcr.io/"))
         s->d->is_plumb = false;
     check_ready(s, deployment, subject);
@@ -186,6 +235,7 @@ void doctor_check_daemons(struct doctor *d)
         cli_note_list(d->cli, &cli_deployments, "", &err);
         return;
     }
+    check_neighbours(d);
     for (size_t i = 0; i < CLI_DAEMONS; i++)
         if (!d->names.seen[i])
             doctor_add(d, DOCTOR_ERROR, "daemon", cli_daemon_names[i], "kubectl apply -k deploy/",
@@ -293,8 +343,11 @@ void doctor_check_leases(struct doctor *d)
 void doctor_check_panic(struct doctor *d)
 {
     bool missing;
+    const struct vpa_json *pressed =
+        doctor_get(d, "v1", d->ns, "configmaps", VPA_PANIC_CONFIG_MAP, &missing);
 
-    if (doctor_get(d, "v1", d->ns, "configmaps", VPA_PANIC_CONFIG_MAP, &missing))
+    d->may_be_panic = !missing;
+    if (pressed)
         doctor_add(d, DOCTOR_WARNING, "panic", "ConfigMap " VPA_PANIC_CONFIG_MAP,
                    "delete it when changes are wanted again",
                    "the panic button is pressed: nothing is changed anywhere");

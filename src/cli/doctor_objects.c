@@ -3,6 +3,7 @@
  * that pull at the same resource.
  */
 
+#include "../../updater/paused.h"
 #include "doctor.h"
 #include "lists.h"
 #include "vpa/api/vpa.h"
@@ -137,22 +138,29 @@ static void check_target_twice(struct objects *s, struct vpa_object *vpa, const 
         vpa_table_put(&s->targets, key, vpa);
 }
 
+/* What it says when it is true. text NULL: the message of the condition. */
+static const struct {
+    const char *type, *check, *advice, *text;
+} conditions[] = {
+    {"ConfigUnsupported", "vpa-target", "name a target that exists and has a scale subresource",
+     NULL},
+    {"NoPodsMatched", "vpa-no-pods",
+     "compare the selector of its target with the labels of the pods", "no pods match it"},
+    {PAUSED_EVICTIONS, "evictions-paused", "find out why new pods do not carry the recommendation",
+     NULL},
+    {PAUSED_RESIZES, "resizes-paused", "find out why resized pods do not become ready again", NULL},
+};
+
 static void check_conditions(struct objects *s, const struct vpa_object *vpa, const char *subject)
 {
     for (size_t i = 0; i < vpa->condition_count; i++) {
         const struct vpa_condition *c = &vpa->conditions[i];
-        bool on = vpa_str_eq(c->status, "True");
 
-        if (on && vpa_str_eq(c->type, "ConfigUnsupported"))
-            doctor_add(s->d, DOCTOR_WARNING, "vpa-target", subject,
-                       "name a target that exists and has a scale subresource", "%s", c->message);
-        if (on && vpa_str_eq(c->type, "NoPodsMatched"))
-            doctor_add(s->d, DOCTOR_WARNING, "vpa-no-pods", subject,
-                       "compare the selector of its target with the labels of the pods",
-                       "no pods match it");
-        if (on && vpa_str_eq(c->type, "EvictionsPaused"))
-            doctor_add(s->d, DOCTOR_WARNING, "evictions-paused", subject,
-                       "find out why new pods do not carry the recommendation", "%s", c->message);
+        for (size_t k = 0; k < VPA_COUNT(conditions); k++)
+            if (vpa_str_eq(c->status, "True") && vpa_str_eq(c->type, conditions[k].type))
+                doctor_add(s->d, DOCTOR_WARNING, conditions[k].check, subject, conditions[k].advice,
+                           "%s",
+                           conditions[k].text ? conditions[k].text : vpa_or_empty(c->message));
     }
 }
 

@@ -99,15 +99,42 @@ static void check_hook(struct hooks *s, const struct vpa_json *hook, const char 
     check_service(s->d, hook);
 }
 
+static const char *config_name(const struct doctor *d)
+{
+    const struct cli_config *ours = d->names.configs[CLI_ADMISSION_CONTROLLER];
+
+    return ours ? ours->admission.webhook_config_name : "vpa-webhook-config";
+}
+
+/* Of a shadow, whose registration is the operator's, or of an installation for other VPAs. */
+static bool is_neighbours(const struct doctor *d, const struct vpa_json *hook,
+                          const char *registration)
+{
+    const char *ns = vpa_json_string(vpa_json_at(hook, "clientConfig.service.namespace"));
+    const char *name = vpa_json_string(vpa_json_at(hook, "clientConfig.service.name"));
+
+    for (const struct doctor_neighbour *n = d->neighbours; n; n = n->next) {
+        const struct admission_config *theirs = &n->config.admission;
+
+        if (n->config.which != CLI_ADMISSION_CONTROLLER || !doctor_is_apart(d, n))
+            continue;
+        if ((vpa_str_eq(ns, n->ns) && vpa_str_eq(name, theirs->webhook_service)) ||
+            (vpa_str_eq(registration, theirs->webhook_config_name) &&
+             !vpa_str_eq(registration, config_name(d))))
+            return true;
+    }
+    return false;
+}
+
 static int on_registration(void *ctx, const struct vpa_json *object, struct vpa_error *err)
 {
     struct hooks *s = ctx;
-    vpa_auto_free char *subject =
-        vpa_xprintf("MutatingWebhookConfiguration %s", vpa_json_text(object, "metadata.name"));
+    const char *name = vpa_json_text(object, "metadata.name");
+    vpa_auto_free char *subject = vpa_xprintf("MutatingWebhookConfiguration %s", name);
 
     (void)err;
     vpa_json_foreach (hook, vpa_json_find(object, "webhooks"))
-        if (is_ours(hook) && is_called(hook))
+        if (is_ours(hook) && is_called(hook) && !is_neighbours(s->d, hook, name))
             check_hook(s, hook, subject);
     return 0;
 }
@@ -175,15 +202,18 @@ static void judge(struct doctor *d, bool created, const struct vpa_kube_result *
                    "look at Service, endpoints and network policies of the webhook", "%s", said);
     else if (!created)
         cli_note(d->cli, "whether the webhook is reached is not known: %s", said);
-    else if (d->is_plumb)
+    else if (!d->is_plumb)
+        cli_note(d->cli, "whether upstream's webhook is reached cannot be told by a dry run");
+    else if (d->may_be_panic)
+        cli_note(d->cli, "whether the webhook is reached cannot be told while the panic button is "
+                         "pressed, or may be: it lets every pod through then");
+    else
         doctor_add(
             d, DOCTOR_ERROR, "webhook-reach", subject,
             "look at the selectors of the registration, at Service, certificate and network "
             "policies",
             "the API server stored it without an answer of the webhook (failurePolicy Ignore "
             "hides why)");
-    else
-        cli_note(d->cli, "whether upstream's webhook is reached cannot be told by a dry run");
 }
 
 void doctor_check_reach(struct doctor *d)

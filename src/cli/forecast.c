@@ -266,18 +266,34 @@ static void keep_objects(struct cli_forecast *f)
     f->governors = cli_governors_new(f->cli, env->owners, f->vpas, f->vpa_count);
 }
 
+/* Of all namespaces the pass is made over the one that the updater looks after. */
+static void choose_namespace(struct cli_forecast *f, const char *ns)
+{
+    const char *only = f->config.common.vpa_object_namespace;
+
+    if (*only && !*ns) {
+        cli_note(f->cli,
+                 "the updater looks after the namespace %s only; pods of others are left out",
+                 only);
+        return;
+    }
+    if (*only && !vpa_str_eq(only, ns))
+        f->standstill =
+            vpa_arena_printf(&f->arena, "the updater looks after the namespace %s only", only);
+    f->config.common.vpa_object_namespace = ns;
+}
+
 static int prepare(struct cli_forecast *f, const char *ns, struct vpa_error *err)
 {
+    struct cli_config config;
+
     if (cli_budgets_read(f->cli, ns, &f->budgets, err) < 0 || connect_dry(f, err) < 0)
         return -1;
-    cli_updater_config(f->cli, &f->config, &f->at);
+    cli_config_read(f->cli, CLI_UPDATER, &config, &f->at);
+    f->config = config.updater;
     f->standstill = cli_panic(f->cli, f->at.ns);
     look_at_webhook(f);
-    if (*f->config.common.vpa_object_namespace &&
-        !vpa_str_eq(f->config.common.vpa_object_namespace, ns))
-        f->standstill = vpa_arena_printf(&f->arena, "the updater looks after the namespace %s only",
-                                         f->config.common.vpa_object_namespace);
-    f->config.common.vpa_object_namespace = ns;
+    choose_namespace(f, ns);
     f->config.use_admission_status = false;
     f->config.eviction_rate_limit = -1;
     return 0;

@@ -15,9 +15,8 @@
 
 #include "../../recommender/checkpoint_states.h"
 #include "lab.h"
-#include "lists.h"
 #include "output.h"
-#include "vpa/api/checkpoint.h"
+#include "stored.h"
 #include "vpa/base/file.h"
 #include "vpa/base/math.h"
 #include "vpa/base/str.h"
@@ -33,12 +32,16 @@ struct policy {
     const char *name;
     struct vpa_estimator estimator;
 };
+struct item {
+    struct vpa_checkpoint checkpoint;
+    enum cli_stored kind;
+};
 struct collection {
     struct cli *cli;
     struct vpa_aggregation aggregation;
     struct policy policies[POLICIES_MAX];
     size_t policy_count;
-    struct vpa_checkpoint **items; /* in the arena of the command */
+    struct item **items; /* in the arena of the command */
     size_t count, capacity;
 };
 
@@ -112,24 +115,33 @@ static int choose_policies(struct collection *c, struct vpa_error *err)
 
 /* ---- checkpoints ---- */
 
-static const char *plain_container(struct collection *c, const struct vpa_checkpoint *item)
+static const char *plain_container(struct collection *c, const struct item *item)
 {
-    if (!checkpoint_state_is(item->status.version))
-        return item->container_name;
-    return vpa_arena_strndup(&c->cli->arena, item->container_name,
-                             strcspn(item->container_name, "."));
+    const char *name = item->checkpoint.container_name;
+
+    if (item->kind != CLI_STORED_STATE)
+        return name;
+    return vpa_arena_strndup(&c->cli->arena, name, strcspn(name, "."));
+}
+
+/* Those of other containers are read as well: all of a VPA share the minimum of a pod. */
+static bool is_asked_for(struct collection *c, const struct item *item)
+{
+    const char *container = cli_option(c->cli, "container");
+
+    return !container || vpa_str_eq(plain_container(c, item), container);
 }
 
 static int take_checkpoint(void *ctx, const struct vpa_json *object, struct vpa_error *err)
 {
     struct collection *c = ctx;
-    const char *vpa = cli_option(c->cli, "vpa"), *container = cli_option(c->cli, "container");
-    struct vpa_checkpoint *item = vpa_arena_zalloc(&c->cli->arena, sizeof(*item));
+    const char *vpa = cli_option(c->cli, "vpa");
+    struct item *item = vpa_arena_zalloc(&c->cli->arena, sizeof(*item));
 
-    if (vpa_checkpoint_decode(&c->cli->arena, object, item, err) < 0)
+    if (cli_stored_decode(&c->cli->arena, object, &item->kind, &item->checkpoint, err) < 0)
         return -1;
-    if ((vpa && !vpa_str_eq(item->vpa_object_name, vpa)) ||
-        (container && !vpa_str_eq(plain_container(c, item), container)))
+    if (item->kind == CLI_STORED_ASIDE ||
+        (vpa && !vpa_str_eq(item->checkpoint.vpa_object_name, vpa)))
         return 0;
     VPA_GROW(c->items, c->count, c->capacity);
     c->items[c->count++] = item;
@@ -176,19 +188,15 @@ static int read_file(struct collection *c, const char *path, struct vpa_error *e
 
 static int read_cluster(struct collection *c, struct vpa_error *err)
 {
-    static const struct cli_kind kind = {.group_version = VPA_GROUP_VERSION,
-                                         .resource = "verticalpodautoscalercheckpoints",
-                                         .what_lacks = "what was learned"};
-
     if (cli_connect(c->cli, err) < 0)
         return -1;
-    return cli_list(c->cli, &kind, c->cli->ns, take_checkpoint, c, err);
+    return cli_list(c->cli, &cli_checkpoints, c->cli->ns, take_checkpoint, c, err);
 }
 
 static int by_name(const void *a, const void *b)
 {
-    const struct vpa_checkpoint *x = *(const struct vpa_checkpoint *const *)a;
-    const struct vpa_checkpoint *y = *(const struct vpa_checkpoint *const *)b;
+    const struct vpa_checkpoint *x = &(*(const struct item *const *)a)->checkpoint;
+    const struct vpa_checkpoint *y = &(*(const struct item *const *)b)->checkpoint;
     int order = strcmp(vpa_or_empty(x->meta.ns), vpa_or_empty(y->meta.ns));
 
     if (order == 0)
@@ -201,11 +209,13 @@ static size_t containers_of(const struct collection *c, const struct vpa_checkpo
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < c->count; i++)
-        if (!checkpoint_state_is(c->items[i]->status.version) &&
-            vpa_str_eq(c->items[i]->meta.ns, of->meta.ns) &&
-            vpa_str_eq(c->items[i]->vpa_object_name, of->vpa_object_name))
-            count++;
+    for (size_t i = 0; i < c->count; i++) {
+        const struct vpa_checkpoint *other = &c->items[i]->checkpoint;
+
+        count += c->items[i]->kind == CLI_STORED_HISTORY &&
+                 vpa_str_eq(other->meta.ns, of->meta.ns) &&
+                 vpa_str_eq(other->vpa_object_name, of->vpa_object_name);
+    }
     return count ? count : 1;
 }
 
@@ -222,33 +232,33 @@ static void put_amount(struct cli_table *table, enum vpa_kind kind, const struct
         cli_table_printf(table, "%.1fMi", (double)of->value[kind] / 1048576.0);
 }
 
-static void put_row(struct collection *c, struct cli_table *table,
-                    const struct vpa_checkpoint *item, const char *policy,
-                    const struct vpa_estimate *estimate, const bool known[VPA_KINDS])
+static void put_row(struct collection *c, struct cli_table *table, const struct item *item,
+                    const char *policy, const struct vpa_estimate *estimate,
+                    const bool known[VPA_KINDS])
 {
     static const enum vpa_bound order[] = {VPA_TARGET, VPA_LOWER_BOUND, VPA_UPPER_BOUND};
 
-    cli_table_cell(table, vpa_or_empty(item->meta.ns));
-    cli_table_cell(table, vpa_or_empty(item->vpa_object_name));
+    cli_table_cell(table, vpa_or_empty(item->checkpoint.meta.ns));
+    cli_table_cell(table, vpa_or_empty(item->checkpoint.vpa_object_name));
     cli_table_cell(table, plain_container(c, item));
     cli_table_cell(table, policy);
     for (enum vpa_kind kind = VPA_KIND_CPU; kind < VPA_KINDS; kind++)
         for (size_t i = 0; i < VPA_COUNT(order); i++)
             put_amount(table, kind, &estimate->bound[order[i]], known[kind]);
-    cli_table_printf(table, "%lld", (long long)item->status.total_samples_count);
+    cli_table_printf(table, "%lld", (long long)item->checkpoint.status.total_samples_count);
 }
 
-static int put_histogram(struct collection *c, struct cli_table *table,
-                         const struct vpa_checkpoint *item, struct vpa_error *err)
+static int put_histogram(struct collection *c, struct cli_table *table, const struct item *item,
+                         struct vpa_error *err)
 {
     struct vpa_aggregate a;
 
     vpa_aggregate_init(&a, &c->aggregation, VPA_TIME_UNSET);
-    int result = vpa_aggregate_load(&a, &item->status, err);
+    int result = vpa_aggregate_load(&a, &item->checkpoint.status, err);
     for (size_t i = 0; result == 0 && i < c->policy_count; i++) {
         const struct vpa_estimator *e = &c->policies[i].estimator;
         struct vpa_history history = vpa_aggregate_history(&a);
-        struct vpa_amounts minimum = vpa_estimator_minimum(e, containers_of(c, item));
+        struct vpa_amounts minimum = vpa_estimator_minimum(e, containers_of(c, &item->checkpoint));
         const bool known[VPA_KINDS] = {!vpa_decay_is_empty(&a.cpu), !vpa_decay_is_empty(&a.memory)};
         struct vpa_estimate estimate;
         vpa_estimator_estimate(e, &history, &minimum, &estimate);
@@ -283,27 +293,27 @@ static struct vpa_knowledge *load_state(struct collection *c, const struct vpa_a
 }
 
 /* As of when it was stored: it answers what its recommender would have. */
-static int put_state(struct collection *c, struct cli_table *table,
-                     const struct vpa_checkpoint *item, struct vpa_error *err)
+static int put_state(struct collection *c, struct cli_table *table, const struct item *item,
+                     struct vpa_error *err)
 {
     static const bool known[VPA_KINDS] = {true, true};
-    const char *name = item->status.version + strlen(CHECKPOINT_STATE_VERSION);
+    const char *name = cli_stored_algorithm(&item->checkpoint);
     const struct vpa_algorithm *a = vpa_algorithm_find(name);
-    vpa_time now = item->status.last_update;
+    vpa_time now = item->checkpoint.status.last_update;
     struct vpa_estimate estimate;
 
     if (!a)
         return vpa_fail(err, VPA_INVALID, "no algorithm \"%.60s\" here", name);
     if (vpa_time_is_unset(now))
         return vpa_fail(err, VPA_INVALID, "status.lastUpdateTime is missing");
-    struct vpa_knowledge *k = load_state(c, a, item, now, err);
+    struct vpa_knowledge *k = load_state(c, a, &item->checkpoint, now, err);
     if (!k)
         return -1;
     if (vpa_knowledge_estimate(k, &(struct vpa_question){now, 1}, &estimate))
         put_row(c, table, item, name, &estimate, known);
     else
         cli_note(c->cli, "checkpoint %s: %s knows too little to recommend",
-                 vpa_or_empty(item->meta.name), name);
+                 vpa_or_empty(item->checkpoint.meta.name), name);
     vpa_knowledge_free(k);
     return 0;
 }
@@ -323,15 +333,23 @@ static void print(struct collection *c)
 
     cli_table_init(&table, &c->cli->arena, columns, VPA_COUNT(columns));
     for (size_t i = 0; i < c->count; i++) {
-        const struct vpa_checkpoint *item = c->items[i];
-        bool state = checkpoint_state_is(item->status.version);
-        if (state && cli_option(c->cli, "policy"))
+        const struct item *item = c->items[i];
+        bool state = item->kind == CLI_STORED_STATE;
+        if (!is_asked_for(c, item) || (state && cli_option(c->cli, "policy")))
             continue;
         if ((state ? put_state : put_histogram)(c, &table, item, &err) < 0)
-            cli_note(c->cli, "checkpoint %s cannot be used: %s", vpa_or_empty(item->meta.name),
-                     err.text);
+            cli_note(c->cli, "checkpoint %s cannot be used: %s",
+                     vpa_or_empty(item->checkpoint.meta.name), err.text);
     }
     cli_print_table(c->cli, &table, "recommendations");
+}
+
+static bool is_any_asked_for(struct collection *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (is_asked_for(c, c->items[i]))
+            return true;
+    return false;
 }
 
 int lab_checkpoint(struct cli *cli, const char *path, struct vpa_error *err)
@@ -341,7 +359,7 @@ int lab_checkpoint(struct cli *cli, const char *path, struct vpa_error *err)
 
     if (result == 0)
         result = path ? read_file(&c, path, err) : read_cluster(&c, err);
-    if (result == 0 && !c.count)
+    if (result == 0 && !is_any_asked_for(&c))
         result = vpa_fail(err, VPA_NOT_FOUND, "no checkpoint of %s%s here",
                           cli_option(cli, "vpa") ? "VPA " : "any VPA",
                           vpa_or_empty(cli_option(cli, "vpa")));

@@ -323,7 +323,7 @@ static void print_table(const struct score *s, bool is_long, size_t resource)
 
 static void print(const struct score *s)
 {
-    if (cli_option(s->cli, "csv")) {
+    if (cli_option(s->cli, "csv") || s->cli->format == CLI_CSV) {
         print_csv(s);
     } else if (cli_option(s->cli, "json") || cli_is_json(s->cli)) {
         if (s->cli->format != CLI_YAML)

@@ -74,9 +74,12 @@ int cli_list(struct cli *cli, const struct cli_kind *kind, const char *ns, cli_o
 void cli_note_list(struct cli *cli, const struct cli_kind *kind, const char *ns,
                    const struct vpa_error *err)
 {
-    cli_note(cli, "%s %s%s%s: the answer lacks %s (%s)",
-             err->code == VPA_DENIED ? "not allowed to list" : "cannot list", kind->resource,
-             ns[0] ? " in " : " of all namespaces", ns, kind->what_lacks, err->text);
+    /* Of what the server does not serve there is nothing, and defaults stand in for Deployments. */
+    cli->lacks |= kind != &cli_deployments && err->code != VPA_NOT_FOUND;
+    cli_note_failure(cli, "%s %s%s%s: the answer lacks %s (%s)",
+                     err->code == VPA_DENIED ? "not allowed to list" : "cannot list",
+                     kind->resource, ns[0] ? " in " : " of all namespaces", ns, kind->what_lacks,
+                     err->text);
 }
 int cli_get(struct cli *cli, const struct cli_kind *kind, const char *ns, const char *name,
             const struct vpa_json **object, struct vpa_error *err)

@@ -25,7 +25,9 @@ typedef int (*cli_object_fn)(void *ctx, const struct vpa_json *object, struct vp
  * told of nothing twice, since what was given is known by namespace and name. */
 int cli_list(struct cli *cli, const struct cli_kind *kind, const char *ns, cli_object_fn object,
              void *ctx, struct vpa_error *err) VPA_MUST_CHECK;
-/* Notes that the list failed and what the answer lacks for it. */
+/* Notes that the list failed and what the answer lacks for it: it is not whole, unless the
+ * server serves no such list, or the list was for the settings of daemons, for which there are
+ * defaults. */
 void cli_note_list(struct cli *cli, const struct cli_kind *kind, const char *ns,
                    const struct vpa_error *err);
 

@@ -117,18 +117,15 @@ static int take_option(struct cli *cli, struct words *words, const char *word,
 
 static int read_format(struct cli *cli, struct vpa_error *err)
 {
-    static const char *const names[] = {"table", "wide", "json", "yaml", "csv"};
-    const char *text = cli_option(cli, "output");
+    static const char *const names[] = {"table", "wide", "json", "yaml", "csv", NULL};
+    size_t form = CLI_TABLE;
 
-    for (size_t i = 0; text && i < VPA_COUNT(names); i++)
-        if (strcmp(text, names[i]) == 0) {
-            cli->format = (enum cli_format)i;
-            return 0;
-        }
-    if (!text)
-        return 0;
-    return vpa_fail(err, VPA_INVALID,
-                    "output form \"%.60s\" is not one of table, wide, json, yaml, csv", text);
+    if (cli_choose(cli, "output", names, &form, err) < 0)
+        return -1;
+    if (cli->command->forms && !(cli->command->forms & CLI_FORM(form)))
+        return vpa_fail(err, VPA_INVALID, "\"%s\" has no form %s", cli->command->name, names[form]);
+    cli->format = (enum cli_format)form;
+    return 0;
 }
 
 static int check_words(const struct cli *cli, struct vpa_error *err)
@@ -142,6 +139,8 @@ static int check_words(const struct cli *cli, struct vpa_error *err)
                         cli->args[c->max_args]);
     if (cli_option(cli, "namespace") && cli_option(cli, "all-namespaces"))
         return vpa_fail(err, VPA_INVALID, "--namespace and --all-namespaces exclude each other");
+    if (c->named && cli->arg_count > 0 && cli->all_namespaces)
+        return vpa_fail(err, VPA_INVALID, "a name needs one namespace; name it with -n");
     return 0;
 }
 

@@ -10,10 +10,12 @@ void cli_json_begin(struct cli_json *json, struct vpa_json_writer *w)
 
 void cli_json_end(struct cli *cli, struct cli_json *json)
 {
+    const char *note;
+
     if (cli->note_count > 0) {
         vpa_json_member_array(json->w, "notes");
-        for (size_t i = 0; i < cli->note_count; i++)
-            vpa_json_put_string(json->w, cli->notes[i]);
+        for (size_t i = 0; (note = cli_note_at(cli, i)) != NULL; i++)
+            vpa_json_put_string(json->w, note);
         vpa_json_close_array(json->w);
     }
     vpa_json_close_object(json->w);
@@ -22,7 +24,7 @@ void cli_json_end(struct cli *cli, struct cli_json *json)
     } else if (cli->format == CLI_YAML) {
         (void)cli_put_yaml(&cli->out, vpa_buf_text(&json->text), json->text.len);
     } else {
-        vpa_buf_append(&cli->out, json->text.data, json->text.len);
+        cli_put_json(&cli->out, vpa_buf_text(&json->text), json->text.len);
         vpa_buf_putc(&cli->out, '\n');
     }
     vpa_buf_release(&json->text);

@@ -63,12 +63,17 @@ static void put_head(struct cli *cli, bool live, struct vpa_buf *out)
 
 static void put_notes(struct cli *cli, struct vpa_buf *out)
 {
-    if (cli->note_count == 0)
+    const char *note;
+
+    /* Also without notes: a live page puts the next one's in its place. */
+    if (cli->note_count == 0) {
+        vpa_buf_puts(out, "<div id=\"notes\"></div>\n");
         return;
-    vpa_buf_puts(out, "<div class=\"notes\"><p>What this page lacks:</p><ul>");
-    for (size_t i = 0; i < cli->note_count; i++) {
+    }
+    vpa_buf_puts(out, "<div id=\"notes\" class=\"notes\"><p>What this page lacks:</p><ul>");
+    for (size_t i = 0; (note = cli_note_at(cli, i)) != NULL; i++) {
         vpa_buf_puts(out, "<li>");
-        cli_put_html(out, cli->notes[i]);
+        cli_put_html(out, note);
         vpa_buf_puts(out, "</li>");
     }
     vpa_buf_puts(out, "</ul></div>\n");

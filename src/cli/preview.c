@@ -118,7 +118,7 @@ struct webhook {
     struct cli *cli;
     struct cli_forecast *forecast;
     const char *ns; /* of the pod */
-    struct admission_config config;
+    struct cli_config config;
     struct cli_installed at;
 };
 
@@ -126,8 +126,9 @@ struct webhook {
 static void ask(const struct webhook *w, struct snapshot_builder *builder,
                 const struct vpa_buf *review, struct vpa_buf *answer, struct admit_result *result)
 {
-    const struct admit_options options = {.startup_boost = w->config.common.gates.cpu_startup_boost,
-                                          .max_cpu_boost = w->config.max_allowed_cpu_boost};
+    const struct admit_options options = {
+        .startup_boost = w->config.admission.common.gates.cpu_startup_boost,
+        .max_cpu_boost = w->config.admission.max_allowed_cpu_boost};
     struct vpa_owners *owners = updater_env(w->forecast->updater)->owners;
 
     for (int i = 0; i < TRIES; i++) {
@@ -187,7 +188,7 @@ static int apply(struct cli *cli, struct cli_preview *out, struct vpa_error *err
 /* Why the webhook patches no pod of the namespace, or NULL. */
 static const char *standstill(const struct webhook *w)
 {
-    if (vpa_common_flags_ignore(&w->config.common, w->ns))
+    if (vpa_common_flags_ignore(&w->config.admission.common, w->ns))
         return vpa_arena_printf(&w->cli->arena, "the webhook leaves the namespace %s out", w->ns);
     return cli_panic(w->cli, w->at.ns);
 }
@@ -232,7 +233,7 @@ int cli_preview(struct cli *cli, struct cli_forecast *forecast, const char *ns,
         return vpa_fail(err, VPA_LIMIT, "the pod is longer than 8 MiB");
     if (vpa_json_parse(&cli->arena, object.data, object.len, &out->before, err) < 0)
         return -1;
-    cli_admission_config(cli, &webhook.config, &webhook.at);
+    cli_config_read(cli, CLI_ADMISSION_CONTROLLER, &webhook.config, &webhook.at);
     why_not = standstill(&webhook);
     if (why_not)
         out->why_not = why_not;

@@ -43,7 +43,7 @@ static void put_row(struct cli_table *table, const struct cli_row *row, bool raw
     cli_table_cell(table, row->algorithm ? row->algorithm : row->recommended ? "status" : "-");
 }
 
-void cli_report_table(struct cli *cli, const struct cli_world *world, struct cli_table *out)
+void cli_report_table(struct cli *cli, struct cli_world *world, struct cli_table *out)
 {
     static const struct cli_column columns[] = {
         {"NAMESPACE"},
@@ -66,7 +66,7 @@ void cli_report_table(struct cli *cli, const struct cli_world *world, struct cli
         {"BY", .wide = true},
     };
 
-    cli_table_init(out, &cli->arena, columns, VPA_COUNT(columns));
+    cli_table_init(out, &world->arena, columns, VPA_COUNT(columns));
     for (size_t i = 0; i < world->count; i++)
         put_row(out, world->rows[i], cli->format == CLI_CSV);
 }
@@ -113,7 +113,7 @@ static void json_row(struct vpa_json_writer *w, const struct cli_row *row)
     vpa_json_close_object(w);
 }
 
-static void print_rows(struct cli *cli, const struct cli_world *world, struct cli_table *table)
+static void print_rows(struct cli *cli, struct cli_world *world, struct cli_table *table)
 {
     struct vpa_json_writer w;
     struct cli_json json;
@@ -170,7 +170,7 @@ static int run(struct cli *cli)
     if (cli_connect(cli, &err) < 0 ||
         report(cli, (enum cli_group)group, (enum cli_order)order, &err) < 0)
         return cli_complain(cli, &err);
-    return CLI_OK;
+    return cli_status_of_answer(cli);
 }
 
 static const struct cli_option options[] = {

@@ -5,13 +5,14 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../../recommender/publish.h"
 #include "../../recommender/recommender.h"
 #include "daemon_config.h"
 #include "output.h"
+#include "stored.h"
 #include "workloads.h"
-#include "vpa/api/checkpoint.h"
 #include "vpa/base/str.h"
 #include "vpa/model/aggregate.h"
 #include "vpa/model/estimator.h"
@@ -42,6 +43,7 @@ struct picture {
 struct show {
     struct cli *cli;
     const struct vpa_object *vpa;
+    const char *algorithm; /* another one that has stored a state; NULL: none */
     struct vpa_aggregation aggregation;
     struct vpa_estimator estimator;
     struct picture *items;
@@ -118,11 +120,19 @@ static int on_checkpoint(void *ctx, const struct vpa_json *object, struct vpa_er
     struct show *s = ctx;
     const char *of = vpa_json_string(vpa_json_at(object, "spec.vpaObjectName"));
     struct vpa_checkpoint *checkpoint = vpa_arena_zalloc(&s->cli->arena, sizeof(*checkpoint));
+    enum cli_stored kind;
 
     if (!vpa_str_eq(of, s->vpa->meta.name))
         return 0;
-    if (vpa_checkpoint_decode(&s->cli->arena, object, checkpoint, err) < 0)
+    if (cli_stored_decode(&s->cli->arena, object, &kind, checkpoint, err) < 0)
         return -1;
+    if (kind == CLI_STORED_OTHER)
+        return vpa_fail(err, VPA_INVALID, "unsupported checkpoint version %.60s",
+                        checkpoint->status.version);
+    if (kind == CLI_STORED_STATE)
+        s->algorithm = cli_stored_algorithm(checkpoint);
+    if (kind != CLI_STORED_HISTORY)
+        return 0;
     add_picture(s, checkpoint->container_name, VPA_KIND_CPU, &checkpoint->status);
     add_picture(s, checkpoint->container_name, VPA_KIND_MEMORY, &checkpoint->status);
     return 0;
@@ -288,15 +298,39 @@ static int write_drawing(struct show *s, const char *path, struct vpa_error *err
 
 /* ---- the command ---- */
 
+/* Two bounds may be made of one percentile. */
+static bool is_named_before(const struct show *s, enum vpa_kind kind, size_t i)
+{
+    const char *name = percentile_name(s, order[i], kind);
+
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(percentile_name(s, order[k], kind), name) == 0)
+            return true;
+    return false;
+}
+
 static void json_settings(const struct show *s, struct vpa_json_writer *w, const struct picture *p)
 {
     vpa_json_member_double(w, "margin", s->estimator.margin);
     vpa_json_member_string(w, "half_life", half_life_text(s, p->kind));
     vpa_json_member_object(w, "percentiles");
-    for (size_t i = 0; i < VPA_COUNT(order); i++) {
-        vpa_json_member_double(w, percentile_name(s, order[i], p->kind), p->percentile[order[i]]);
-    }
+    for (size_t i = 0; i < VPA_COUNT(order); i++)
+        if (!is_named_before(s, p->kind, i))
+            vpa_json_member_double(w, percentile_name(s, order[i], p->kind),
+                                   p->percentile[order[i]]);
     vpa_json_close_object(w);
+}
+
+static void json_bounds(struct vpa_json_writer *w, const struct picture *p)
+{
+    const struct {
+        const char *name;
+        const struct vpa_quantity *value;
+    } bounds[] = {{"target", p->target}, {"lower_bound", p->lower}, {"upper_bound", p->upper}};
+
+    for (size_t i = 0; i < VPA_COUNT(bounds); i++)
+        if (bounds[i].value)
+            vpa_json_member_quantity(w, bounds[i].name, bounds[i].value);
 }
 
 static void json_picture(const struct show *s, struct vpa_json_writer *w, const struct picture *p)
@@ -306,6 +340,7 @@ static void json_picture(const struct show *s, struct vpa_json_writer *w, const 
     vpa_json_member_string(w, "resource", vpa_kind_name(p->kind));
     vpa_json_member_double(w, "confidence", p->confidence);
     vpa_json_member_int(w, "samples", p->samples);
+    json_bounds(w, p);
     json_settings(s, w, p);
     vpa_json_member_array(w, "histogram");
     for (size_t i = 0; i < p->row_count; i++) {
@@ -334,13 +369,15 @@ static void print_json(struct show *s)
 
 static int show_vpa(struct show *s, struct vpa_error *err)
 {
-    static const struct cli_kind kind = {.group_version = VPA_GROUP_VERSION,
-                                         .resource = "verticalpodautoscalercheckpoints",
-                                         .what_lacks = "what was learned"};
     const char *svg = cli_option(s->cli, "svg");
 
-    if (cli_list(s->cli, &kind, s->cli->ns, on_checkpoint, s, err) < 0)
+    if (cli_list(s->cli, &cli_checkpoints, s->cli->ns, on_checkpoint, s, err) < 0)
         return -1;
+    if (s->count == 0 && s->algorithm)
+        return vpa_fail(err, VPA_NOT_FOUND,
+                        "VPA %s has what the algorithm %.60s has learned, which is no histogram; "
+                        "\"kubectl vpa lab checkpoint\" says what that recommends",
+                        s->vpa->meta.name, s->algorithm);
     if (s->count == 0)
         return vpa_fail(err, VPA_NOT_FOUND, "VPA %s has no checkpoint yet", s->vpa->meta.name);
     if (svg && write_drawing(s, svg, err) < 0)
@@ -359,7 +396,7 @@ static int run(struct cli *cli)
                                          .resource = "verticalpodautoscalers"};
     struct vpa_object vpa;
     struct show s = {.cli = cli, .vpa = &vpa};
-    struct recommender_config config;
+    struct cli_config config;
     const struct vpa_json *object;
     struct vpa_error err;
     int status;
@@ -368,9 +405,9 @@ static int run(struct cli *cli)
         cli_get(cli, &kind, cli->ns, cli->args[0], &object, &err) < 0 ||
         vpa_object_decode(&cli->arena, object, &vpa, &err) < 0)
         return cli_complain(cli, &err);
-    cli_recommender_config(cli, &config);
-    recommender_aggregation(&config, &s.aggregation);
-    publisher_estimator(&config, &s.estimator);
+    cli_config_read(cli, CLI_RECOMMENDER, &config, NULL);
+    recommender_aggregation(&config.recommender, &s.aggregation);
+    publisher_estimator(&config.recommender, &s.estimator);
     status = show_vpa(&s, &err);
     vpa_aggregation_release(&s.aggregation);
     free(s.items);
@@ -395,5 +432,7 @@ const struct cli_command cli_show = {
     .example = "  # In the terminal, and for a page\n  kubectl vpa show web -n shop --svg web.svg",
     .options = options,
     .option_count = VPA_COUNT(options),
+    .forms = CLI_FORMS_BUT_CSV,
+    .named = true,
     .run = run,
 };

@@ -6,6 +6,7 @@
  */
 #include "text.h"
 
+#include <inttypes.h>
 #include <locale.h>
 #include <string.h>
 #include <strings.h>
@@ -15,6 +16,8 @@
 #include "vpa/base/str.h"
 #include "vpa/json/json.h"
 #include "vpa/json/json_writer.h"
+
+#define TEXT_MAX ((size_t)64 << 20)
 
 void cli_put_safe(struct vpa_buf *out, const char *text)
 {
@@ -102,7 +105,53 @@ void cli_put_colored(struct vpa_buf *out, bool color, enum cli_color how, const 
         vpa_buf_puts(out, "\033[0m");
 }
 
-/* ---- YAML ---- */
+/* ---- JSON and YAML ---- */
+
+static bool is_safe(const char *rune, size_t len)
+{
+    vpa_auto_buf escaped = VPA_BUF(32);
+
+    vpa_escape_go(&escaped, rune, len);
+    return vpa_slice_eq((struct vpa_slice){rune, len}, vpa_buf_text(&escaped));
+}
+
+/* As both languages know it; beyond 16 bits JSON has pairs, which YAML has not. */
+static void put_escaped(struct vpa_buf *out, uint32_t rune, bool yaml)
+{
+    if (rune <= 0xffff)
+        vpa_buf_printf(out, "\\u%04" PRIx32, rune);
+    else if (yaml)
+        vpa_buf_printf(out, "\\U%08" PRIx32, rune);
+    else
+        vpa_buf_printf(out, "\\u%04" PRIx32 "\\u%04" PRIx32, 0xd7c0 + (rune >> 10),
+                       0xdc00 + (rune & 0x3ff));
+}
+
+/* What is not ASCII stands within strings. */
+static void put_quoted(struct vpa_buf *out, const char *text, size_t len, bool yaml)
+{
+    const char *end = text + len, *run = text;
+
+    while (text < end) {
+        uint32_t rune = 0xfffd;
+        size_t n = *text >= 0x20 && *text < 0x7f ? 1 : vpa_utf8_decode(text, &rune);
+
+        if (*text == '\n' || (*text >= 0x20 && *text < 0x7f) || (n > 1 && is_safe(text, n))) {
+            text += n;
+            continue;
+        }
+        vpa_buf_append(out, run, (size_t)(text - run));
+        put_escaped(out, rune, yaml);
+        text += n ? n : 1;
+        run = text;
+    }
+    vpa_buf_append(out, run, (size_t)(text - run));
+}
+
+void cli_put_json(struct vpa_buf *out, const char *json, size_t len)
+{
+    put_quoted(out, json, len, false);
+}
 
 static bool is_plain(const char *text)
 {
@@ -121,10 +170,15 @@ static bool is_plain(const char *text)
 
 static void put_yaml_text(struct vpa_buf *out, const char *text)
 {
-    if (is_plain(text))
+    vpa_auto_buf quoted = VPA_BUF(TEXT_MAX);
+
+    if (is_plain(text)) {
         vpa_buf_puts(out, text);
-    else
-        vpa_json_escape(out, text);
+        return;
+    }
+    vpa_json_escape(&quoted, text);
+    put_quoted(out, vpa_buf_text(&quoted), quoted.len, true);
+    out->failed |= vpa_buf_failed(&quoted);
 }
 
 static void put_yaml_node(struct vpa_buf *out, const struct vpa_json *node, int depth,

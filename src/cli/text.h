@@ -21,7 +21,10 @@ void cli_put_html(struct vpa_buf *out, const char *text);
 /* One field of a CSV line (RFC 4180), quoted where it must be; a text that a spreadsheet would take
  * for a formula gets a ' in front. */
 void cli_put_csv(struct vpa_buf *out, const char *text);
-/* JSON text as YAML: the same document in block style. Returns -1 when it is not JSON. */
+/* JSON text, in whose strings stands as \uXXXX what a terminal would act upon. */
+void cli_put_json(struct vpa_buf *out, const char *json, size_t len);
+/* JSON text as YAML: the same document in block style, its strings escaped likewise. Returns -1
+ * when it is not JSON. */
 int cli_put_yaml(struct vpa_buf *out, const char *json, size_t len);
 
 enum cli_color { CLI_PLAIN, CLI_BOLD, CLI_DIM, CLI_RED, CLI_GREEN, CLI_YELLOW };

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "output.h"
 #include "report.h"
 #include "vpa/base/str.h"
 
@@ -36,7 +35,7 @@ static int read_rows(struct top *t, struct vpa_error *err)
     cli_world_sort(&sums, t->order);
     cli_report_table(t->cli, &sums, &table);
     vpa_buf_clear(&t->text);
-    cli_table_print(&table, false, false, &t->text);
+    cli_table_print(&table, t->cli->format == CLI_WIDE, false, &t->text);
     cli_world_release(&sums);
     cli_world_release(&world);
     return 0;
@@ -147,13 +146,14 @@ static void run_screen(struct top *t)
 
 static int read_options(struct top *t, struct vpa_error *err)
 {
-    const char *sort = cli_option(t->cli, "sort"), *by = cli_option(t->cli, "by");
     const char *every = cli_option(t->cli, "every");
+    size_t group = CLI_BY_WORKLOAD, order = CLI_ORDER_WASTE;
 
-    t->order = vpa_str_eq(sort, "risk") ? CLI_ORDER_RISK : CLI_ORDER_WASTE;
-    t->group = vpa_str_eq(by, "container")   ? CLI_BY_CONTAINER
-               : vpa_str_eq(by, "namespace") ? CLI_BY_NAMESPACE
-                                             : CLI_BY_WORKLOAD;
+    if (cli_choose(t->cli, "by", cli_group_names, &group, err) < 0 ||
+        cli_choose(t->cli, "sort", cli_order_names, &order, err) < 0)
+        return -1;
+    t->group = (enum cli_group)group;
+    t->order = (enum cli_order)order;
     t->seconds = REFRESH_DEFAULT;
     if (every &&
         (vpa_parse_int64(every, &t->seconds, err) < 0 || t->seconds < 1 || t->seconds > 3600))
@@ -166,8 +166,7 @@ static int run(struct cli *cli)
 {
     struct top t = {.cli = cli};
     struct vpa_error err;
-    bool screen = isatty(STDOUT_FILENO) && isatty(STDIN_FILENO) && !cli_is_json(cli) &&
-                  !cli_option(cli, "once");
+    bool screen = isatty(STDOUT_FILENO) && isatty(STDIN_FILENO) && !cli_option(cli, "once");
     int status;
 
     if (read_options(&t, &err) < 0) {
@@ -183,12 +182,12 @@ static int run(struct cli *cli)
     else if (status == 0)
         vpa_buf_append(&cli->out, vpa_buf_text(&t.text), t.text.len);
     vpa_buf_release(&t.text);
-    return status < 0 ? cli_complain(cli, &err) : CLI_OK;
+    return status < 0 ? cli_complain(cli, &err) : (int)cli_status_of_answer(cli);
 }
 
 static const struct cli_option options[] = {
     {"by", 0, "container|workload|namespace", "What a row stands for; default workload"},
-    {"sort", 0, "waste|risk", "The order; default waste"},
+    {"sort", 0, "name|waste|risk", "The order; default waste"},
     {"every", 0, "SECONDS", "How often the terminal is refreshed; default 10"},
     {"once", 0, NULL, "One table, also on a terminal"},
 };
@@ -203,5 +202,6 @@ const struct cli_command cli_top = {
                "  # What is at risk, as a table\n  kubectl vpa top -A --sort risk --once",
     .options = options,
     .option_count = VPA_COUNT(options),
+    .forms = CLI_FORMS_OF_TEXT,
     .run = run,
 };

@@ -203,11 +203,6 @@ static int run(struct cli *cli)
     read_target(cli, cli->arg_count ? cli->args[0] : "", &target);
     if (cli_connect(cli, &err) < 0)
         return cli_complain(cli, &err);
-    if (cli->all_namespaces && *target.name) {
-        vpa_error_set(&err, VPA_INVALID, "a name needs one namespace; name it with -n");
-        cli_complain(cli, &err);
-        return CLI_USAGE;
-    }
     forecast = cli_forecast_new(cli, cli->ns, &err);
     if (!forecast)
         return cli_complain(cli, &err);
@@ -223,6 +218,7 @@ const struct cli_command cli_why = {
     .summary = "Why a pod has its requests, and what becomes of it",
     .arguments = "[[pod/|vpa/|deploy/...]NAME]",
     .max_args = 1,
+    .named = true,
     .details =
         "The code of the updater and of the webhook decides over the live objects; nothing "
         "is sent but reads.\nFor a VPA or a workload each pod has a line, and the first of them "

@@ -8,6 +8,7 @@
 #include "lists.h"
 #include "why.h"
 #include "vpa/base/str.h"
+#include "vpa/policy/decision.h"
 #include "vpa/policy/match.h"
 #include "vpa/policy/update_mode.h"
 
@@ -272,6 +273,8 @@ static void examine_containers(struct cli *cli, struct cli_forecast *forecast, s
                 vpa_capping_process(&cli->arena, vpa, out->pod, &limits, &k.capped, &err) < 0 ||
                 vpa_capping_plan(&cli->arena, vpa, out->pod, &limits, &k.plans, &err) < 0))
         k.failure = vpa_arena_strdup(&cli->arena, err.text);
+    if (k.plans && forecast->config.common.gates.cpu_startup_boost)
+        vpa_decision_leave_off(out->pod, vpa, k.plans);
     out->container_count = out->pod->container_count;
     out->containers =
         vpa_arena_zalloc(&cli->arena, (out->container_count + 1) * sizeof(*out->containers));

@@ -83,8 +83,8 @@ const char *cli_workload_kind(const char *text)
     return NULL;
 }
 
-int cli_workload_get(struct cli *cli, const char *word, struct cli_workload *out,
-                     struct vpa_error *err)
+int cli_workload_parse(struct cli *cli, const char *word, struct cli_workload *out,
+                       struct vpa_error *err)
 {
     const char *slash = strchr(word, '/');
     const char *text =
@@ -97,15 +97,21 @@ int cli_workload_get(struct cli *cli, const char *word, struct cli_workload *out
                         "ds, rs, rc, job, cronjob",
                         text);
 
-    enum vpa_controller_kind kind = vpa_controller_kind_parse(name);
-    struct cli_kind where = {.group_version = vpa_controller_api_version(kind),
-                             .resource = vpa_controller_plural(kind)};
-
-    *out = (struct cli_workload){.ns = cli->ns,
-                                 .kind = name,
-                                 .api_version = where.group_version,
+    *out = (struct cli_workload){.kind = name,
+                                 .api_version =
+                                     vpa_controller_api_version(vpa_controller_kind_parse(name)),
                                  .name = slash ? slash + 1 : word};
-    return cli_get(cli, &where, cli->ns, out->name, &out->object, err);
+    return 0;
+}
+
+int cli_workload_get(struct cli *cli, struct cli_workload *workload, struct vpa_error *err)
+{
+    const struct cli_kind where = {
+        .group_version = workload->api_version,
+        .resource = vpa_controller_plural(vpa_controller_kind_parse(workload->kind))};
+
+    workload->ns = cli->ns;
+    return cli_get(cli, &where, cli->ns, workload->name, &workload->object, err);
 }
 
 const struct vpa_json *cli_workload_template(const struct vpa_json *object)

@@ -22,8 +22,11 @@ bool cli_workloads_list(struct cli *cli, const char *ns, const char *labels, cli
                         void *ctx);
 /* "deploy", "deployments", "Deployment": the kind, or NULL. */
 const char *cli_workload_kind(const char *text);
-/* "deploy/web" into an object in the arena. */
-int cli_workload_get(struct cli *cli, const char *word, struct cli_workload *out,
+/* "deploy/web": kind and name, in the arena. */
+int cli_workload_parse(struct cli *cli, const char *word, struct cli_workload *out,
+                       struct vpa_error *err) VPA_MUST_CHECK;
+/* Its object, in the arena, of the command's namespace. */
+int cli_workload_get(struct cli *cli, struct cli_workload *workload,
                      struct vpa_error *err) VPA_MUST_CHECK;
 /* The member that holds the pod's template. */
 const struct vpa_json *cli_workload_template(const struct vpa_json *object);

@@ -367,7 +367,6 @@ static void add_row(struct cli_row *sum, const struct cli_row *row)
         add(&sum->saves[i], row->saves[i]);
         add(&sum->lacks[i], row->lacks[i]);
     }
-    sum->pods = row->pods > sum->pods ? row->pods : sum->pods;
     sum->recommended |= row->recommended;
     sum->measured |= row->measured;
     sum->below |= row->below;
@@ -389,8 +388,20 @@ static bool is_same(const struct cli_row *a, const struct cli_row *b, enum cli_g
            (group == CLI_BY_WORKLOAD || strcmp(a->container, b->container) == 0);
 }
 
+/* The pods of a workload are those of each of its containers, unless some have fewer. most: of the
+ * workload so far, 0: it begins here. */
+static void add_pods(struct cli_row *sum, const struct cli_row *row, int64_t *most)
+{
+    if (row->pods <= *most)
+        return;
+    add(&sum->pods, row->pods - *most);
+    *most = row->pods;
+}
+
 void cli_world_group(const struct cli_world *world, enum cli_group group, struct cli_world *out)
 {
+    int64_t most = 0;
+
     *out = (struct cli_world){0};
     out->rows = vpa_xcalloc(world->count ? world->count : 1, sizeof(*out->rows));
     for (size_t i = 0; i < world->count; i++) {
@@ -398,9 +409,13 @@ void cli_world_group(const struct cli_world *world, enum cli_group group, struct
         struct cli_row *sum;
 
         if (i > 0 && is_same(world->rows[i - 1], row, group)) {
+            if (!cli_row_same_workload(world->rows[i - 1], row))
+                most = 0;
             add_row(out->rows[out->count - 1], row);
+            add_pods(out->rows[out->count - 1], row, &most);
             continue;
         }
+        most = row->pods;
         sum = vpa_arena_alloc(&out->arena, sizeof(*sum));
         *sum = *row;
         if (group != CLI_BY_CONTAINER)

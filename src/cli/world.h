@@ -51,7 +51,8 @@ int cli_world_read(struct cli *cli, const char *ns, struct cli_world *out,
 /* The option --prometheus: past.h will ask whose pods are whose. */
 bool cli_world_wants_past(const struct cli *cli);
 void cli_world_release(struct cli_world *world);
-/* Sums over rows, in the same order; the rows of `out` live in its own arena. */
+/* Sums over rows, which are ordered by name, in the same order; a pod counts once. The rows of
+ * `out` live in its own arena. */
 void cli_world_group(const struct cli_world *world, enum cli_group group, struct cli_world *out);
 
 enum cli_order { CLI_ORDER_NAME, CLI_ORDER_WASTE, CLI_ORDER_RISK };

@@ -657,7 +657,7 @@ def scenario_cli_answers(make):
                              {"method": "GET", "path": "/limitranges", "status": 403})
         status, out, err = run("report", "-n", "shop", "-o", "json")
         answer = json.loads(out)
-        assert status == 0 and len(answer["rows"]) == 2, (out, err)
+        assert status == 1 and len(answer["rows"]) == 2, (out, err)
         assert any("not allowed to list verticalpodautoscalers in shop" in note for note in answer["notes"]), answer["notes"]
         status, out, err = run("why", "-n", "shop")
         assert status == 1 and "verticalpodautoscalers" in err, err
@@ -665,6 +665,22 @@ def scenario_cli_answers(make):
         status, out, err = run("why", "-n", "shop")
         assert status == 0 and "not allowed to list limitranges" in err and "web-" in out, (out, err)
         cluster.plane.faults()
+        stale_page(cluster)
+
+
+def stale_page(cluster):
+    """A page that could not be read anew is not shown as if it had been."""
+    served = cluster.processes.start("dash", [cluster.programs / "kubectl-vpa", "dash", "-n", "shop",
+                                              f"--kubeconfig={cluster.plane.kubeconfig}"], cluster.env)
+    until(lambda: re.search(r"http://\S+", served.text()), 30, "the address of the page")
+    address = re.search(r"http://\S+", served.text()).group()
+    client, path = Client(address), urllib.parse.urlsplit(address).path
+    assert client.raw("GET", path)[0] == 200
+    cluster.plane.faults({"method": "GET", "path": "/pods", "status": 403})
+    until(lambda: client.raw("GET", path)[0] == 503, 60, "503 while the pods cannot be read")
+    cluster.plane.faults()
+    until(lambda: client.raw("GET", path)[0] == 200, 60, "the page again")
+    assert served.stop() == 0
 
 
 # ---- its patch ----

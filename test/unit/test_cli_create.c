@@ -7,9 +7,11 @@
 #include "suite.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
+#include "vpa/json/json.h"
 
 static struct cli cli;
-static const char *forbidden; /* part of the path of what may not be listed; NULL: all may */
+static const char *deployments; /* items of the list */
+static const char *forbidden;   /* part of the path of what may not be listed; NULL: all may */
 
 static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -18,7 +20,12 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
         (void)vpa_memory_reply_stream(r, 200, NULL, NULL);
     else if (forbidden && vpa_memory_query(q, "limit") && strstr(q->path, forbidden))
         vpa_memory_reply_status(r, 403, NULL, "no");
-    else
+    else if (strstr(q->path, "/deployments") && vpa_memory_query(q, "limit")) {
+        vpa_auto_free char *list =
+            vpa_xprintf("{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[%s]}", deployments);
+
+        vpa_memory_reply_json(r, 200, list);
+    } else
         vpa_memory_reply_json(r, 200, "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[]}");
 }
 
@@ -31,6 +38,7 @@ static void setup(void)
     cli.command = cli_command_find("create");
     ck_assert_int_eq(cli_use_transport(&cli, clk, loop, transport, &err), 0);
     forbidden = NULL;
+    deployments = "";
 }
 
 static void teardown(void)
@@ -64,6 +72,27 @@ START_TEST(it_is_not_said_that_all_have_one_when_some_cannot_be_listed)
 }
 END_TEST
 
+#define DEPLOYMENT(NAME)                                                                           \
+    "{\"metadata\":{\"namespace\":\"default\",\"name\":\"" NAME "\"},\"spec\":{\"template\":{"     \
+    "\"metadata\":{\"labels\":{\"app\":\"" NAME "\"}}}}}"
+
+/* One document, which any reader of JSON takes. */
+static const char *const workloads[] = {DEPLOYMENT("a") "," DEPLOYMENT("b"), DEPLOYMENT("a"), ""};
+START_TEST(json_is_one_list)
+{
+    const struct vpa_json *root;
+    struct vpa_error err;
+
+    deployments = workloads[_i];
+    cli.format = CLI_JSON;
+    ck_assert_int_eq(cli.command->run(&cli), CLI_OK);
+    ck_assert_msg(vpa_json_parse(&cli.arena, cli.out.data, cli.out.len, &root, &err) == 0, "%s",
+                  err.text);
+    ck_assert_str_eq(vpa_json_text(root, "kind"), "List");
+    ck_assert_uint_eq(vpa_json_count(vpa_json_find(root, "items")), 2 - (size_t)_i);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cli create");
@@ -72,6 +101,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, it_is_not_said_that_all_have_one_when_some_cannot_be_listed, 0,
                         (int)VPA_COUNT(secrets));
+    tcase_add_loop_test(tc, json_is_one_list, 0, (int)VPA_COUNT(workloads));
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

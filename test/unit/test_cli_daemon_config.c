@@ -72,14 +72,14 @@ static const struct {
 
 START_TEST(flags_are_those_of_the_daemon_wherever_it_runs)
 {
-    struct updater_config config;
+    struct cli_config config;
     struct cli_installed at;
 
     named = installations[_i].named;
     kube_system = installations[_i].kube_system;
     anywhere = installations[_i].anywhere;
-    cli_updater_config(&cli, &config, &at);
-    ck_assert_int_eq(config.min_replicas, installations[_i].min_replicas);
+    cli_config_read(&cli, CLI_UPDATER, &config, &at);
+    ck_assert_int_eq(config.updater.min_replicas, installations[_i].min_replicas);
     ck_assert_str_eq(at.name, installations[_i].name);
     ck_assert_str_eq(at.ns, strlen(at.name) == 1 ? "s" : "kube-system");
     ck_assert_uint_eq(cli.note_count, installations[_i].notes);
@@ -91,7 +91,7 @@ START_TEST(given_flags_do_not_hide_where_it_runs)
 {
     char flags[] = "--updater-flags=--min-replicas=4", pod[] = "p";
     char *const argv[] = {flags, pod};
-    struct updater_config config;
+    struct cli_config config;
     struct cli_installed at;
     struct vpa_error err;
     bool help;
@@ -100,8 +100,8 @@ START_TEST(given_flags_do_not_hide_where_it_runs)
     kube_system = NONE;
     anywhere = _i ? NONE : LIST(RUNS("b", "r/vpa-updater:1", "9"));
     ck_assert_int_eq(cli_parse(&cli, (int)VPA_COUNT(argv), argv, &help, &err), 0);
-    cli_updater_config(&cli, &config, &at);
-    ck_assert_int_eq(config.min_replicas, 4);
+    cli_config_read(&cli, CLI_UPDATER, &config, &at);
+    ck_assert_int_eq(config.updater.min_replicas, 4);
     ck_assert_str_eq(at.ns, _i ? "kube-system" : "s");
     ck_assert_uint_eq(cli.note_count, 0);
 }
@@ -112,7 +112,7 @@ START_TEST(given_flags_need_no_deployment_where_its_place_is_not_asked)
 {
     char flags[] = "--recommender-flags=--recommendation-margin-fraction=0.2", vpa[] = "v";
     char *const argv[] = {flags, vpa};
-    struct recommender_config config;
+    struct cli_config config;
     struct vpa_error err;
     bool help;
 
@@ -120,8 +120,8 @@ START_TEST(given_flags_need_no_deployment_where_its_place_is_not_asked)
     named = kube_system = anywhere = NULL;
     requests = 0;
     ck_assert_int_eq(cli_parse(&cli, (int)VPA_COUNT(argv), argv, &help, &err), 0);
-    cli_recommender_config(&cli, &config);
-    ck_assert_double_eq(config.margin_fraction, 0.2);
+    cli_config_read(&cli, CLI_RECOMMENDER, &config, NULL);
+    ck_assert_double_eq(config.recommender.margin_fraction, 0.2);
     ck_assert_uint_eq(requests, 0);
     ck_assert_uint_eq(cli.note_count, 0);
 }
@@ -134,13 +134,13 @@ END_TEST
 /* By the name of its container, in the manifests' own Deployment; a shadow's do not count. */
 START_TEST(a_webhook_of_another_image_has_its_flags)
 {
-    struct admission_config config;
+    struct cli_config config;
     struct cli_installed at;
 
     kube_system = anywhere = NONE;
     named = _i ? WEBHOOK("\"--port=8001\",\"--shadow\"") : WEBHOOK("\"--port=8001\"");
-    cli_admission_config(&cli, &config, &at);
-    ck_assert_int_eq(config.port, _i ? 8000 : 8001);
+    cli_config_read(&cli, CLI_ADMISSION_CONTROLLER, &config, &at);
+    ck_assert_int_eq(config.admission.port, _i ? 8000 : 8001);
     ck_assert_uint_eq(cli.note_count, (size_t)_i);
 }
 END_TEST

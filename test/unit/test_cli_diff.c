@@ -8,15 +8,19 @@
 #include "vpa/base/str.h"
 
 static struct cli cli;
-static const char *vpas; /* items of the list */
+static const char *vpas;    /* items of the list */
+static const char *webhook; /* flags of the webhook's Deployment */
+static bool no_ranges;      /* LimitRanges may not be listed */
 
 #define WEB                                                                                        \
     "{\"kind\":\"Deployment\",\"metadata\":{\"namespace\":\"shop\",\"name\":\"web\"},\"spec\":{"   \
     "\"selector\":{\"matchLabels\":{\"app\":\"web\"}},\"template\":{\"metadata\":{\"labels\":{"    \
     "\"app\":\"web\"}},\"spec\":{\"containers\":[{\"name\":\"app\",\"resources\":{\"requests\":{"  \
     "\"cpu\":\"1\"}}}]}}}}"
-#define VPA(NAME, MODE, CPU)                                                                       \
-    "{\"metadata\":{\"namespace\":\"shop\",\"name\":\"" NAME "\"},\"spec\":{\"selector\":{"        \
+#define VPA(NAME, MODE, CPU) VPA_WITH("", NAME, MODE, CPU)
+#define VPA_WITH(SPEC, NAME, MODE, CPU)                                                            \
+    "{\"metadata\":{\"namespace\":\"shop\",\"name\":\"" NAME "\"},\"spec\":{" SPEC                 \
+    "\"selector\":{"                                                                               \
     "\"matchLabels\":{\"app\":\"web\"}},\"updatePolicy\":{\"updateMode\":\"" MODE "\"}},"          \
     "\"status\":{\"recommendation\":{\"containerRecommendations\":[{\"containerName\":\"app\","    \
     "\"target\":{\"cpu\":\"" CPU "\"}}]}}}"
@@ -29,6 +33,18 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
     vpa_auto_free char *list = vpa_xprintf("{\"items\":[%s]}", items);
 
     (void)ctx;
+    if (strstr(q->path, "/deployments/vpa-admission-controller")) {
+        vpa_auto_free char *deployment =
+            vpa_xprintf("{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":"
+                        "\"admission-controller\",\"args\":[%s]}]}}}}",
+                        webhook);
+        vpa_memory_reply_json(r, 200, deployment);
+        return;
+    }
+    if (no_ranges && strstr(q->path, "/limitranges")) {
+        vpa_memory_reply_status(r, 403, NULL, "no");
+        return;
+    }
     vpa_memory_reply_json(r, 200, strstr(q->path, "/deployments/web") ? WEB : list);
 }
 
@@ -36,6 +52,8 @@ static void setup(void)
 {
     static const char *const args[] = {"deploy/web"};
 
+    webhook = "";
+    no_ranges = false;
     cli_init(&cli);
     cli.command = cli_command_find("diff");
     start_client(serve, 1772366400, 3);
@@ -79,6 +97,29 @@ START_TEST(the_values_are_of_a_vpa_that_acts)
 }
 END_TEST
 
+#define OFF                                                                                        \
+    "\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"app\",\"mode\":\"Off\"}]},"
+
+/* The webhook leaves a container of mode Off as it is, where its gate is on. */
+START_TEST(a_container_of_mode_off_is_left_as_the_webhook_leaves_it)
+{
+    vpas = VPA_WITH(OFF, "a", "Recreate", "2");
+    webhook = _i ? "\"--feature-gates=CPUStartupBoost=false\"" : "";
+    ck_assert_int_eq(cli.command->run(&cli), CLI_OK);
+    ck_assert((strstr(vpa_buf_text(&cli.out), "+ app.requests.cpu: 2\n") != NULL) == (_i == 1));
+}
+END_TEST
+
+/* A patch that goes on into kubectl is not to be taken for whole. */
+START_TEST(a_patch_without_limit_ranges_is_a_failure)
+{
+    vpas = VPA("a", "Recreate", "2");
+    no_ranges = true;
+    ck_assert_int_eq(cli.command->run(&cli), CLI_FAILED);
+    ck_assert_ptr_nonnull(strstr(vpa_buf_text(&cli.out), "+ app.requests.cpu: 2\n"));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cli diff");
@@ -86,6 +127,8 @@ int main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, the_values_are_of_a_vpa_that_acts, 0, (int)VPA_COUNT(cases));
+    tcase_add_loop_test(tc, a_container_of_mode_off_is_left_as_the_webhook_leaves_it, 0, 2);
+    tcase_add_test(tc, a_patch_without_limit_ranges_is_a_failure);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

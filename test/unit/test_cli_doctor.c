@@ -18,12 +18,19 @@ static const char *kube_system; /* the list of that namespace; NULL: the same */
 static const char *vpas, *hpas; /* lists */
 static const char *account;     /* part of the only user who has rights; NULL: all have */
 static char *review;            /* the last one, heap */
+static const char *hooks;       /* registrations, a list */
+static int panic;               /* the answer about the panic button, 200: it is pressed */
 
 static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
     (void)ctx;
     if (forbidden && strstr(q->path, forbidden)) {
         vpa_memory_reply_status(r, 403, NULL, "no");
+    } else if (strstr(q->path, "/configmaps/")) {
+        if (panic == 200)
+            vpa_memory_reply_json(r, 200, "{\"kind\":\"ConfigMap\"}");
+        else
+            vpa_memory_reply_status(r, panic, NULL, "no");
     } else if (strstr(q->path, "/leases/")) {
         if (lease && (!lease_at || strstr(q->path, lease_at)))
             vpa_memory_reply_json(r, 200, lease);
@@ -39,6 +46,8 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
     } else if (deployments && strstr(q->path, "/deployments")) {
         vpa_memory_reply_json(
             r, 200, kube_system && strstr(q->path, "/namespaces/") ? kube_system : deployments);
+    } else if (hooks && strstr(q->path, "/mutatingwebhookconfigurations")) {
+        vpa_memory_reply_json(r, 200, hooks);
     } else if (vpas && strstr(q->path, "/verticalpodautoscalers")) {
         vpa_memory_reply_json(r, 200, vpas);
     } else if (hpas && strstr(q->path, "/horizontalpodautoscalers")) {
@@ -55,8 +64,9 @@ static void setup(void)
     cli.loop = loop;
     cli.client = client;
     doctor = (struct doctor){.cli = &cli, .ns = "kube-system"};
-    forbidden = lease = lease_at = deployments = kube_system = vpas = hpas = account = NULL;
+    forbidden = lease = lease_at = deployments = kube_system = vpas = hpas = account = hooks = NULL;
     review = NULL;
+    panic = 404;
 }
 
 static void teardown(void)
@@ -209,6 +219,8 @@ END_TEST
     RUNS_IN(NS, "r", "", "vpa-recommender", ARGS)                                                  \
     "," RUNS_IN(NS, "u", "", "vpa-updater", ARGS) "," RUNS_IN(NS, "a", "",                         \
                                                               "vpa-admission-controller", ARGS)
+#define ONLY(NS) "\"--vpa-object-namespace=" NS "\""
+#define IGNORES(NS) "\"--ignored-vpa-object-namespaces=" NS ",x\""
 #define LIST(...) "{\"items\":[" __VA_ARGS__ "]}"
 
 static const struct {
@@ -224,6 +236,15 @@ static const struct {
     {LIST(ALL_IN("kube-system", "")), LIST(ALL_IN("a", "") "," ALL_IN("kube-system", "")), NULL,
      "kube-system", 3, 3},
     {LIST(), LIST(), NULL, "kube-system", 3, 0},
+    {LIST(), LIST(ALL_IN("a", ONLY("a")) "," ALL_IN("b", ONLY("b"))), NULL, "a", 0, 0},
+    {LIST(), LIST(ALL_IN("b", ONLY("b")) "," ALL_IN("vpa", ONLY("a"))), "vpa", "vpa", 0, 0},
+    {LIST(), LIST(ALL_IN("a", ONLY("a")) "," ALL_IN("b", ONLY("a"))), NULL, "a", 3, 3},
+    {LIST(), LIST(ALL_IN("a", ONLY("a")) "," ALL_IN("b", "")), NULL, "a", 3, 3},
+    {LIST(), LIST(ALL_IN("a", ONLY("a")) "," ALL_IN("b", IGNORES("a"))), NULL, "a", 0, 0},
+    {LIST(),
+     LIST(ALL_IN("a", "") "," RUNS_IN("b", "r", "", "vpa-recommender",
+                                      "\"--recommender-name=blue\"")),
+     NULL, "a", 0, 0},
     {LIST(), LIST(ALL_IN("a", "\"--shadow\"")), NULL, "kube-system", 3, 0},
 };
 
@@ -241,6 +262,49 @@ START_TEST(an_installation_may_be_anywhere)
     ck_assert_str_eq(doctor.ns, places[_i].ns);
     ck_assert_uint_eq(wrong, places[_i].wrong);
     ck_assert_uint_eq(beside, places[_i].beside);
+}
+END_TEST
+
+#define HOOK(REGISTRATION, SERVICE_NS, SERVICE)                                                    \
+    "{\"metadata\":{\"name\":\"" REGISTRATION "\"},\"webhooks\":[{\"name\":\"vpa.k8s.io\","        \
+    "\"rules\":[{\"operations\":[\"CREATE\"],\"resources\":[\"pods\"]}],\"clientConfig\":{"        \
+    "\"service\":{\"namespace\":\"" SERVICE_NS "\",\"name\":\"" SERVICE "\"}}}]}"
+#define USUAL HOOK("vpa-webhook-config", "kube-system", "vpa-webhook")
+#define WEBHOOK_IN(NS, ARGS) RUNS_IN(NS, "w", "", "vpa-admission-controller", ARGS)
+#define SHADOW "\"--shadow\",\"--webhook-config-name=z\",\"--webhook-service=w\""
+
+static const struct {
+    const char *deployments, *hooks;
+    bool second, missing;
+} registrations[] = {
+    {LIST(WEBHOOK_IN("kube-system", "")), LIST(USUAL), false, false},
+    {LIST(WEBHOOK_IN("kube-system", "")), LIST(USUAL "," HOOK("z", "s", "w")), true, false},
+    {LIST(WEBHOOK_IN("kube-system", "") "," WEBHOOK_IN("s", SHADOW)),
+     LIST(USUAL "," HOOK("y", "s", "w")), false, false},
+    {LIST(WEBHOOK_IN("kube-system", "") "," WEBHOOK_IN("s", SHADOW)),
+     LIST(USUAL "," HOOK("z", "s", "v")), false, false},
+    {LIST(WEBHOOK_IN("kube-system", "") "," WEBHOOK_IN("s", SHADOW)),
+     LIST(USUAL "," HOOK("y", "s", "v")), true, false},
+    {LIST(WEBHOOK_IN("kube-system", "") "," WEBHOOK_IN("s", SHADOW)), LIST(HOOK("z", "s", "w")),
+     false, true},
+    {LIST(WEBHOOK_IN("kube-system", "") "," WEBHOOK_IN("s", "\"--shadow\"")), LIST(USUAL), false,
+     false},
+    {LIST(WEBHOOK_IN("kube-system", ONLY("a")) "," WEBHOOK_IN("b", ONLY("b"))),
+     LIST(USUAL "," HOOK("other", "b", "vpa-webhook")), false, false},
+    {LIST(WEBHOOK_IN("kube-system", "") "," WEBHOOK_IN("b", ONLY("b"))),
+     LIST(USUAL "," HOOK("other", "b", "vpa-webhook")), true, false},
+};
+
+/* The guide has the operator register a shadow. */
+START_TEST(the_registration_of_a_neighbour_is_not_one_too_many)
+{
+    hooks = registrations[_i].hooks;
+    take_deployments(registrations[_i].deployments);
+    doctor.count = 0;
+    doctor_check_webhook(&doctor);
+    ck_assert((finding("second-installation") != NULL) == registrations[_i].second);
+    ck_assert((finding("webhook") != NULL) == registrations[_i].missing);
+    ck_assert(doctor.webhook_found == !registrations[_i].missing);
 }
 END_TEST
 
@@ -386,6 +450,48 @@ START_TEST(an_autoscaler_conflicts_over_what_a_vpa_changes)
 }
 END_TEST
 
+/* A webhook that lets every pod through is not one that is not reached. */
+START_TEST(a_pressed_panic_button_hides_whether_the_webhook_is_reached)
+{
+    static const int answers[] = {404, 200, 403};
+
+    panic = answers[_i];
+    doctor.is_plumb = doctor.webhook_found = true;
+    doctor_check_panic(&doctor);
+    doctor_check_reach(&doctor);
+    ck_assert((finding("webhook-reach") == NULL) == (panic != 404));
+    ck_assert_uint_eq(cli.note_count, panic == 404 ? 0 : panic == 200 ? 1 : 2);
+}
+END_TEST
+
+static const struct {
+    const char *type, *status;
+    const char *check, *text; /* NULL: nothing is found */
+} conditions[] = {
+    {"EvictionsPaused", "True", "evictions-paused", "m"},
+    {"ResizesPaused", "True", "resizes-paused", "m"},
+    {"ResizesPaused", "False", NULL, NULL},
+    {"ConfigUnsupported", "True", "vpa-target", "m"},
+    {"NoPodsMatched", "True", "vpa-no-pods", "no pods match it"},
+    {"RecommendationProvided", "True", NULL, NULL},
+};
+
+START_TEST(conditions_that_say_what_is_wrong_are_findings)
+{
+    vpa_auto_free char *list =
+        vpa_xprintf("{\"items\":[{\"metadata\":{\"namespace\":\"shop\",\"name\":\"v\"},\"status\":{"
+                    "\"conditions\":[{\"type\":\"%s\",\"status\":\"%s\",\"message\":\"m\"}]}}]}",
+                    conditions[_i].type, conditions[_i].status);
+
+    vpas = list;
+    doctor_check_objects(&doctor);
+    ck_assert_uint_eq(doctor.count, 1);
+    ck_assert_str_eq(doctor.items[0].check, conditions[_i].check ? conditions[_i].check : "vpas");
+    if (conditions[_i].check)
+        ck_assert_str_eq(doctor.items[0].text, conditions[_i].text);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cli doctor");
@@ -400,11 +506,16 @@ int main(void)
     tcase_add_loop_test(tc, the_account_of_a_second_recommender_is_not_that_of_the_first, 0, 2);
     tcase_add_test(tc, a_deployment_without_an_account_has_the_namespaces);
     tcase_add_loop_test(tc, an_installation_may_be_anywhere, 0, (int)VPA_COUNT(places));
+    tcase_add_loop_test(tc, the_registration_of_a_neighbour_is_not_one_too_many, 0,
+                        (int)VPA_COUNT(registrations));
     tcase_add_loop_test(tc, leases_are_those_of_the_deployments, 0, (int)VPA_COUNT(elections));
     tcase_add_test(tc, the_webhooks_lease_is_that_which_the_updater_reads);
     tcase_add_loop_test(tc, digests_are_not_compared, 0, (int)VPA_COUNT(images));
     tcase_add_loop_test(tc, an_autoscaler_conflicts_over_what_a_vpa_changes, 0,
                         (int)VPA_COUNT(conflicts));
+    tcase_add_loop_test(tc, a_pressed_panic_button_hides_whether_the_webhook_is_reached, 0, 3);
+    tcase_add_loop_test(tc, conditions_that_say_what_is_wrong_are_findings, 0,
+                        (int)VPA_COUNT(conditions));
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

@@ -126,6 +126,26 @@ START_TEST(what_stops_the_updater_is_looked_for_where_it_runs)
 }
 END_TEST
 
+/* Of all namespaces those are left out that the updater leaves out. */
+START_TEST(an_updater_of_one_namespace_does_not_stand_still_for_all)
+{
+    static const struct {
+        const char *ns;
+        bool stands;
+        size_t notes;
+    } asked[] = {{"", false, 1}, {"shop", false, 0}, {"other", true, 0}};
+    struct cli_forecast *forecast;
+    struct vpa_error err;
+
+    deployments = RUNS("vpa", "x-updater", "r/vpa-updater:1", "\"--vpa-object-namespace=shop\"");
+    forecast = cli_forecast_new(&cli, asked[_i].ns, &err);
+    ck_assert_msg(forecast != NULL, "%s", err.text);
+    ck_assert((forecast->standstill != NULL) == asked[_i].stands);
+    ck_assert_uint_eq(cli.note_count, asked[_i].notes);
+    cli_forecast_free(forecast);
+}
+END_TEST
+
 START_TEST(the_ledger_is_that_of_the_updater_wherever_it_runs)
 {
     struct cli_forecast *forecast;
@@ -194,6 +214,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, what_stops_the_updater_is_looked_for_where_it_runs, 0,
                         (int)VPA_COUNT(installations));
+    tcase_add_loop_test(tc, an_updater_of_one_namespace_does_not_stand_still_for_all, 0, 3);
     tcase_add_test(tc, the_ledger_is_that_of_the_updater_wherever_it_runs);
     tcase_add_loop_test(tc, a_new_pod_gets_what_the_installed_webhook_gives, 0,
                         (int)VPA_COUNT(webhooks));

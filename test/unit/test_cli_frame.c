@@ -90,7 +90,7 @@ static const struct {
     {"-x", "unknown option -x"},
     {"--apply=maybe", "option --apply takes no value"},
     {"--format", "option --format needs a value: FORM"},
-    {"-o xml", "output form \"xml\" is not one of table, wide, json, yaml, csv"},
+    {"-o xml", "--output xml is not one of table, wide, json, yaml, csv"},
     {"a b", "\"try\" takes no further word: b"},
     {"-A -n x", "--namespace and --all-namespaces exclude each other"},
 };
@@ -116,6 +116,39 @@ START_TEST(test_every_command_has_help_and_an_example)
         ck_assert_uint_le(cli_commands[i]->option_count + 7, CLI_OPTIONS_MAX);
     }
     ck_assert_ptr_null(cli_command_find("nonsense"));
+}
+END_TEST
+
+static const char *const misuses[] = {
+    "top -o json",
+    "top --sort x",
+    "top --by x",
+    "show web -o csv",
+    "show web -A",
+    "diff deploy/web -o csv",
+    "diff deploy/web -A",
+    "diff pod/x",
+    "diff deploy/web --format=xx",
+    "why web -A",
+    "dash --port abc",
+    "dash --port 70000",
+    "dash -o json",
+    "create -o csv",
+    "doctor -o csv",
+    "completion bash -o csv",
+    "create --mode x",
+};
+
+/* Before the cluster is asked for anything: there is none here. */
+START_TEST(test_wrong_usage_is_told_at_once)
+{
+    vpa_auto_free char *words = vpa_xprintf("kubectl-vpa %s --kubeconfig=/nowhere", misuses[_i]);
+    char *items[16], *rest = words;
+    int count = 0;
+
+    while (count < 16 && (items[count] = strsep(&rest, " ")) != NULL)
+        count++;
+    ck_assert_int_eq(cli_main(count, items), CLI_USAGE);
 }
 END_TEST
 
@@ -193,6 +226,33 @@ START_TEST(test_list_reads_pages_and_passes_over_what_is_unusable)
 }
 END_TEST
 
+/* What strangers have written is no reason to keep silent about a list that failed. */
+START_TEST(test_failed_lists_are_told_after_any_number_of_notes)
+{
+    const struct cli_kind pods = {"v1", "pods", "pods", NULL, NULL};
+
+    for (int i = 0; i < CLI_NOTES_MAX + 3; i++)
+        cli_note(&cli, "note %d", i);
+    cli_note(&cli, "note 1");
+    ck_assert_int_eq(cli_status_of_answer(&cli), CLI_OK);
+    vpa_error_set(&err, VPA_DENIED, "no");
+    cli_note_list(&cli, &cli_deployments, "", &err);
+    ck_assert_int_eq(cli_status_of_answer(&cli), CLI_OK);
+    vpa_error_set(&err, VPA_NOT_FOUND, "none");
+    cli_note_list(&cli, &pods, "", &err);
+    ck_assert_int_eq(cli_status_of_answer(&cli), CLI_OK);
+    vpa_error_set(&err, VPA_DENIED, "no");
+    cli_note_list(&cli, &pods, "shop", &err);
+    ck_assert_int_eq(cli_status_of_answer(&cli), CLI_FAILED);
+    ck_assert_str_eq(cli_note_at(&cli, CLI_NOTES_MAX + 2),
+                     "not allowed to list pods in shop: the answer lacks pods (no)");
+    ck_assert_str_eq(cli_note_at(&cli, CLI_NOTES_MAX + 3), "3 further notes");
+    ck_assert_ptr_null(cli_note_at(&cli, CLI_NOTES_MAX + 4));
+    cli_notes_clear(&cli);
+    ck_assert_ptr_null(cli_note_at(&cli, 0));
+}
+END_TEST
+
 START_TEST(test_list_begins_anew_and_gives_nothing_twice)
 {
     server.pages = 4;
@@ -227,10 +287,12 @@ int main(void)
 
     tcase_add_checked_fixture(words, setup, teardown);
     tcase_add_loop_test(words, test_good_words, 0, (int)VPA_COUNT(good));
+    tcase_add_loop_test(words, test_wrong_usage_is_told_at_once, 0, (int)VPA_COUNT(misuses));
     tcase_add_loop_test(words, test_bad_words, 0, (int)VPA_COUNT(bad));
     tcase_add_test(words, test_every_command_has_help_and_an_example);
     tcase_add_checked_fixture(lists, setup, teardown);
     tcase_add_test(lists, test_list_reads_pages_and_passes_over_what_is_unusable);
+    tcase_add_test(lists, test_failed_lists_are_told_after_any_number_of_notes);
     tcase_add_test(lists, test_list_begins_anew_and_gives_nothing_twice);
     tcase_add_test(lists, test_forbidden_narrows_and_says_so);
     suite_add_tcase(suite, words);

@@ -298,6 +298,36 @@ START_TEST(containers_of_a_vpa_share_the_minimum)
 }
 END_TEST
 
+/* A container is chosen from the answer for all of them. */
+START_TEST(a_chosen_container_has_the_numbers_that_it_has_among_all)
+{
+    char words[] = "checkpoint c.yaml --policy vpa --percentile 0.5 --container app";
+
+    parse(words);
+    put("c.yaml", LIST(CHECKPOINT("web-app", "shop", "web",
+                                  "app") "," CHECKPOINT("web-proxy", "shop", "web", "proxy")));
+    assert_row(answer(), "shop,web,app,p50,12m,");
+    ck_assert_ptr_null(strstr(vpa_buf_text(&cli.out), "proxy"));
+}
+END_TEST
+
+/* What a recommender could not read is kept under another name, beside what it has learned since.
+ */
+START_TEST(what_is_kept_aside_is_no_checkpoint)
+{
+    char words[] = "checkpoint c.yaml --policy vpa --percentile 0.5";
+
+    parse(words);
+    put("c.yaml",
+        LIST(CHECKPOINT("web-app", "shop", "web", "app") "," CHECKPOINT(
+            "web-app-unreadable\",\"annotations\":{\"vpa.autoscaling.k8s.io/unreadable-since\":"
+            "\"2026-03-01T00:00:00Z\"},\"x\":\"",
+            "shop", "web", "app")));
+    assert_row(answer(), "shop,web,app,p50,25m,");
+    ck_assert_uint_eq(cli.note_count, 0);
+}
+END_TEST
+
 /* The state of another algorithm answers for it, as of the time at which it was stored. */
 START_TEST(states_answer_for_their_algorithm)
 {
@@ -345,6 +375,8 @@ static const struct {
     {"checkpoint c.yaml", "[1]", "an object of kind \"\""},
     {"checkpoint c.yaml", "a: b: c", "c.yaml: "},
     {"checkpoint c.yaml", "", "no checkpoint of any VPA here"},
+    {"checkpoint c.yaml --container db", CHECKPOINT("web-app", "shop", "web", "app"),
+     "no checkpoint of any VPA here"},
     {"checkpoint c.yaml --vpa db", CHECKPOINT("web-app", "shop", "web", "app"),
      "no checkpoint of VPA db here"},
 };
@@ -423,6 +455,8 @@ int main(void)
     tcase_add_checked_fixture(stored, setup, teardown);
     tcase_add_test(stored, policies_and_percentiles_by_hand);
     tcase_add_test(stored, containers_of_a_vpa_share_the_minimum);
+    tcase_add_test(stored, a_chosen_container_has_the_numbers_that_it_has_among_all);
+    tcase_add_test(stored, what_is_kept_aside_is_no_checkpoint);
     tcase_add_test(stored, states_answer_for_their_algorithm);
     tcase_add_loop_test(stored, what_is_no_checkpoint_is_told, 0, (int)VPA_COUNT(wrong));
     tcase_add_test(stored, a_bad_checkpoint_is_noted);

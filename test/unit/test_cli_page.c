@@ -109,12 +109,28 @@ START_TEST(test_pictures_of_the_past)
 }
 END_TEST
 
+/* A live page takes over the notes of the next one, also when those are the first, or none. */
+START_TEST(test_notes_have_a_place_also_without_any)
+{
+    vpa_auto_buf page = VPA_BUF(1 << 20);
+
+    if (_i)
+        cli_note(&cli, "n");
+    cli_report_page(&cli, &world, true, &page);
+    ck_assert_uint_eq(count_text(vpa_buf_text(&page), "<div id=\"notes\""), 1);
+    ck_assert_uint_eq(count_text(vpa_buf_text(&page), "<li>n</li>"), (size_t)_i);
+}
+END_TEST
+
 START_TEST(test_sums)
 {
     struct cli_world sums;
 
+    rows[1].pods = 3; /* one of them has no container "app" */
     cli_world_group(&world, CLI_BY_NAMESPACE, &sums);
     ck_assert_uint_eq(sums.count, 2);
+    ck_assert_int_eq(sums.rows[0]->pods, 5);
+    ck_assert_int_eq(sums.rows[1]->pods, 2);
     ck_assert_int_eq(sums.rows[0]->request[CLI_CPU], 300);
     ck_assert_int_eq(sums.rows[0]->lacks[CLI_MEMORY], 3 << 20);
     ck_assert(sums.rows[0]->below && !sums.rows[1]->below);
@@ -122,6 +138,7 @@ START_TEST(test_sums)
     cli_world_group(&world, CLI_BY_WORKLOAD, &sums);
     ck_assert_uint_eq(sums.count, 3);
     ck_assert_str_eq(sums.rows[0]->container, "");
+    ck_assert_int_eq(sums.rows[0]->pods, 3);
     cli_world_sort(&sums, CLI_ORDER_RISK);
     ck_assert(sums.rows[0]->below);
     cli_world_release(&sums);
@@ -176,6 +193,7 @@ int main(void)
     tcase_add_test(tcase, test_page_holds_no_text_of_strangers_as_markup);
     tcase_add_test(tcase, test_live_page_asks_only_itself);
     tcase_add_test(tcase, test_pictures_of_the_past);
+    tcase_add_loop_test(tcase, test_notes_have_a_place_also_without_any, 0, 2);
     tcase_add_test(tcase, test_sums);
     tcase_add_test(tcase, test_sums_do_not_turn_round);
     tcase_add_loop_test(tcase, test_amounts, 0, (int)VPA_COUNT(amounts));

@@ -103,6 +103,21 @@ START_TEST(test_yaml)
 }
 END_TEST
 
+/* A C1 control, a direction mark, a private character beyond 16 bits; letters stay. */
+START_TEST(test_json_and_yaml_have_nothing_that_a_terminal_acts_upon)
+{
+    static const char json[] = "{\"a\":\"x\xc2\x9b"
+                               "2J\xe2\x80\xae\xf3\xb0\x80\x80\x7f\xc3\xbc\"}";
+
+    cli_put_json(&out, json, sizeof(json) - 1);
+    ck_assert_str_eq(vpa_buf_text(&out),
+                     "{\"a\":\"x\\u009b2J\\u202e\\udb80\\udc00\\u007f\xc3\xbc\"}");
+    vpa_buf_clear(&out);
+    ck_assert_int_eq(cli_put_yaml(&out, json, sizeof(json) - 1), 0);
+    ck_assert_str_eq(vpa_buf_text(&out), "a: \"x\\u009b2J\\u202e\\U000f0000\\u007f\xc3\xbc\"\n");
+}
+END_TEST
+
 START_TEST(test_table)
 {
     static const struct cli_column columns[] = {
@@ -143,6 +158,7 @@ int main(void)
     tcase_add_test(tcase, test_html);
     tcase_add_loop_test(tcase, test_csv, 0, (int)(sizeof(fields) / sizeof(fields[0])));
     tcase_add_loop_test(tcase, test_yaml, 0, (int)(sizeof(documents) / sizeof(documents[0])));
+    tcase_add_test(tcase, test_json_and_yaml_have_nothing_that_a_terminal_acts_upon);
     tcase_add_test(tcase, test_table);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

@@ -5,6 +5,7 @@
 
 #include "client_fixture.h"
 #include "dry_transport.h"
+#include "report.h"
 #include "suite.h"
 #include "world.h"
 #include "vpa/base/str.h"
@@ -64,6 +65,7 @@ static void teardown(void)
 static void read_once(void)
 {
     struct cli_world world;
+    struct cli_table table;
     struct vpa_error err;
 
     ck_assert_msg(cli_world_read(&cli, "shop", &world, &err) == 0, "%s", err.text);
@@ -71,6 +73,9 @@ static void read_once(void)
     ck_assert_str_eq(world.rows[0]->vpa, "vpa");
     ck_assert_str_eq(world.rows[0]->mode, "Recreate");
     ck_assert_int_eq(world.rows[0]->target[CLI_CPU], 2000);
+    cli_report_table(&cli, &world, &table);
+    ck_assert_str_eq(table.cells[0].text, "shop");
+    cli_table_release(&table);
     cli_world_release(&world);
 }
 

@@ -58,10 +58,10 @@
   const refresh = async () => {
     try {
       const answer = await fetch(location.href, { cache: "no-store" });
-      if (!answer.ok) throw new Error("status " + answer.status);
+      if (!answer.ok) throw new Error((await answer.text()).trim() || "status " + answer.status);
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       body.replaceChildren(...page.getElementById("rows").tBodies[0].rows);
-      document.getElementById("sums").replaceWith(page.getElementById("sums"));
+      for (const part of ["notes", "sums"]) document.getElementById(part).replaceWith(page.getElementById(part));
       document.getElementById("when").textContent = page.getElementById("when").textContent;
       sort();
       show();

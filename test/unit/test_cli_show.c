@@ -1,0 +1,145 @@
+/* What the command show makes of the checkpoints of a VPA. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client_fixture.h"
+#include "cli.h"
+#include "suite.h"
+#include "vpa/base/str.h"
+
+static struct cli cli;
+static const char *checkpoints; /* a list */
+
+#define BOUNDS(CPU, MEMORY) "{\"cpu\":\"" CPU "\",\"memory\":\"" MEMORY "\"}"
+static const char vpa[] =
+    "{\"metadata\":{\"name\":\"web\",\"namespace\":\"default\"},\"spec\":{\"targetRef\":{\"kind\":"
+    "\"Deployment\",\"name\":\"web\"}},\"status\":{\"recommendation\":{"
+    "\"containerRecommendations\":[{\"containerName\":\"app\",\"target\":" BOUNDS(
+        "500m", "640Mi") ","
+                         "\"lowerBound\":" BOUNDS("400m", "512Mi") ",\"upperBound\":" BOUNDS(
+                             "600m", "1Gi") "}]}}}";
+
+static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    (void)ctx;
+    if (strstr(q->path, "/verticalpodautoscalers/"))
+        vpa_memory_reply_json(r, 200, vpa);
+    else
+        vpa_memory_reply_json(r, 200, checkpoints);
+}
+
+static void setup(void)
+{
+    cli_init(&cli);
+    cli.command = cli_command_find("show");
+    start_client(serve, 1772366400, 3);
+    cli.loop = loop;
+    cli.client = client;
+    cli.ns = "default";
+}
+
+static void teardown(void)
+{
+    stop_client();
+    cli.client = NULL;
+    cli_release(&cli);
+}
+
+/* The command's answer to "web --recommender-flags=FLAGS -o FORM". */
+static int run(const char *flags, const char *form)
+{
+    vpa_auto_free char *option = vpa_xprintf("--recommender-flags=%s", flags);
+    vpa_auto_free char *output = vpa_xprintf("-o%s", form);
+    char name[] = "web";
+    char *const argv[] = {name, option, output};
+    struct vpa_error err;
+    bool help;
+
+    ck_assert_int_eq(cli_parse(&cli, (int)VPA_COUNT(argv), argv, &help, &err), 0);
+    return cli.command->run(&cli);
+}
+
+#define STORED(META, VERSION, BUCKET)                                                              \
+    "{\"kind\":\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"" BUCKET "\"" META     \
+    "},"                                                                                           \
+    "\"spec\":{\"vpaObjectName\":\"web\",\"containerName\":\"app\"},\"status\":{"                  \
+    "\"version\":\"" VERSION "\",\"firstSampleStart\":\"2026-03-01T00:00:00Z\","                   \
+    "\"lastSampleStart\":\"2026-03-02T00:00:00Z\",\"totalSamplesCount\":1440,"                     \
+    "\"cpuHistogram\":{\"referenceTimestamp\":\"2026-03-02T00:00:00Z\",\"totalWeight\":144,"       \
+    "\"bucketWeights\":{\"" BUCKET "\":10000}}}}"
+#define ASIDE                                                                                      \
+    ",\"annotations\":{\"vpa.autoscaling.k8s.io/unreadable-since\":\"2026-03-01T00:00:00Z\"}"
+#define LIST(...) "{\"items\":[" __VA_ARGS__ "]}"
+
+static size_t count_of(const char *word)
+{
+    size_t count = 0;
+
+    for (const char *p = vpa_buf_text(&cli.out); (p = strstr(p, word)) != NULL; p++)
+        count++;
+    return count;
+}
+
+static const struct {
+    const char *checkpoints;
+    size_t pictures, notes;
+} stored[] = {
+    {LIST(STORED("", "v3", "21")), 1, 0},
+    {LIST(STORED("", "v3", "21") "," STORED(ASIDE, "v3", "40")), 1, 0},
+    {LIST(STORED("", "v9", "40") "," STORED("", "v3", "21")), 1, 1},
+};
+
+START_TEST(pictures_are_of_what_a_recommender_would_load)
+{
+    checkpoints = stored[_i].checkpoints;
+    ck_assert_int_eq(run("", "table"), CLI_OK);
+    ck_assert_uint_eq(count_of("Container app, cpu"), stored[_i].pictures);
+    ck_assert_uint_eq(cli.note_count, stored[_i].notes);
+}
+END_TEST
+
+/* One key for each percentile, and what the status has made of them. */
+START_TEST(json_has_what_the_picture_says)
+{
+    checkpoints = LIST(STORED("", "v3", "21"));
+    ck_assert_int_eq(run("--recommendation-upper-bound-cpu-percentile=0.9", "json"), CLI_OK);
+    ck_assert_uint_eq(count_of("\"p90\""), 1);
+    ck_assert_uint_eq(count_of("\"p50\""), 1);
+    ck_assert_uint_eq(count_of("\"target\":\"500m\""), 1);
+    ck_assert_uint_eq(count_of("\"lower_bound\":\"400m\""), 1);
+    ck_assert_uint_eq(count_of("\"upper_bound\":\"600m\""), 1);
+}
+END_TEST
+
+/* A state is no histogram, and no sign that nothing was learned. */
+START_TEST(the_state_of_another_algorithm_is_named)
+{
+    FILE *before = stderr;
+    char *said;
+    size_t len;
+
+    checkpoints = _i ? LIST(STORED("", "plumb-crane", "21")) : LIST();
+    stderr = open_memstream(&said, &len);
+    ck_assert_int_eq(run("", "table"), CLI_FAILED);
+    fclose(stderr);
+    stderr = before;
+    ck_assert_ptr_nonnull(strstr(said, _i ? "the algorithm crane" : "has no checkpoint yet"));
+    free(said);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cli show");
+    TCase *tc = tcase_create("cli show");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_loop_test(tc, pictures_are_of_what_a_recommender_would_load, 0,
+                        (int)VPA_COUNT(stored));
+    tcase_add_test(tc, json_has_what_the_picture_says);
+    tcase_add_loop_test(tc, the_state_of_another_algorithm_is_named, 0, 2);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}
