@@ -7,6 +7,7 @@
 #include "vpa/base/str.h"
 
 #define FLAGS_MAX 256
+#define ARGUMENT_MAX ((size_t)1 << 20)
 #define KUBE_SYSTEM "kube-system"
 
 struct words {
@@ -49,21 +50,76 @@ static bool is_daemon(const struct daemon *daemon, const struct vpa_json *contai
             (vpa_str_eq(name, daemon->name) || vpa_str_eq(name, cli_daemon_names[daemon->which])));
 }
 
-/* All of them: a value may be a word of its own, and other words are passed over. */
-static void take_arguments(struct cli *cli, struct words *words, const struct vpa_json *list)
+/* A container of a Deployment of that namespace. */
+struct placed {
+    const struct vpa_json *container;
+    const char *ns;
+};
+
+/* Of an environment variable; NULL: there is none of that name, or it is not known here. */
+static const char *value_of(const struct placed *in, struct vpa_slice name)
 {
-    vpa_json_foreach (word, list) {
+    vpa_json_foreach (variable, vpa_json_find(in->container, "env")) {
+        const char *called = vpa_json_text(variable, "name");
+        const char *field = vpa_json_text(variable, "valueFrom.fieldRef.fieldPath");
+
+        if (strlen(called) != name.len || memcmp(called, name.ptr, name.len) != 0)
+            continue;
+        return strcmp(field, "metadata.namespace") == 0
+                   ? in->ns
+                   : vpa_json_string(vpa_json_find(variable, "value"));
+    }
+    return NULL;
+}
+
+/* What follows a dollar, as the kubelet writes it: $(NAME) is the value of a variable and stays
+ * where there is none, $$ is a dollar. How much of the text that was. */
+static size_t put_expanded(struct vpa_buf *out, const char *text, const struct placed *in)
+{
+    const char *end = text[1] == '(' ? strchr(text, ')') : NULL;
+    const char *value =
+        end ? value_of(in, (struct vpa_slice){text + 2, (size_t)(end - text - 2)}) : NULL;
+
+    if (value) {
+        vpa_buf_puts(out, value);
+        return (size_t)(end - text) + 1;
+    }
+    vpa_buf_putc(out, '$');
+    return text[1] == '$' ? 2 : 1;
+}
+
+static void add_expanded(struct cli *cli, struct words *words, const char *text,
+                         const struct placed *in)
+{
+    vpa_auto_buf out = VPA_BUF(ARGUMENT_MAX);
+
+    while (*text) {
+        size_t plain = strcspn(text, "$");
+
+        vpa_buf_append(&out, text, plain);
+        text += plain;
+        if (*text)
+            text += put_expanded(&out, text, in);
+    }
+    add_word(cli, words, vpa_buf_text(&out), out.len);
+}
+
+/* All of them: a value may be a word of its own, and other words are passed over. */
+static void take_arguments(struct cli *cli, struct words *words, const struct placed *in,
+                           const char *member)
+{
+    vpa_json_foreach (word, vpa_json_find(in->container, member)) {
         const char *text = vpa_json_string(word);
 
         if (text)
-            add_word(cli, words, text, strlen(text));
+            add_expanded(cli, words, text, in);
     }
 }
 
-static void take_container(struct cli *cli, struct words *words, const struct vpa_json *container)
+static void take_container(struct cli *cli, struct words *words, const struct placed *in)
 {
-    take_arguments(cli, words, vpa_json_find(container, "command"));
-    take_arguments(cli, words, vpa_json_find(container, "args"));
+    take_arguments(cli, words, in, "command");
+    take_arguments(cli, words, in, "args");
 }
 
 static bool is_shadow(struct cli *cli, enum cli_daemon which, const struct vpa_json *container);
@@ -81,13 +137,18 @@ static const char *copy_of(struct cli *cli, const struct vpa_json *object, const
     return vpa_arena_strdup(&cli->arena, vpa_or_empty(vpa_json_string(vpa_json_at(object, path))));
 }
 
+static const char *namespace_of(const struct vpa_json *deployment)
+{
+    return vpa_json_text(deployment, "metadata.namespace");
+}
+
 static void take_daemon(struct search *s, const struct vpa_json *deployment, bool own)
 {
     vpa_json_foreach (container, vpa_json_at(deployment, "spec.template.spec.containers")) {
         if (s->found || !is_daemon(s->daemon, container, own) ||
             is_shadow(s->cli, s->daemon->which, container))
             continue;
-        take_container(s->cli, s->words, container);
+        take_container(s->cli, s->words, &(struct placed){container, namespace_of(deployment)});
         s->found = true;
     }
 }
@@ -190,12 +251,13 @@ static void read_flags(struct cli *cli, const struct daemon *daemon, const struc
 }
 
 static void read_container(struct cli *cli, const struct daemon *daemon,
-                           const struct vpa_json *container, const struct vpa_flags *flags)
+                           const struct vpa_json *deployment, const struct vpa_json *container,
+                           const struct vpa_flags *flags)
 {
     struct words words;
 
     begin(cli, daemon, &words);
-    take_container(cli, &words, container);
+    take_container(cli, &words, &(struct placed){container, namespace_of(deployment)});
     parse(cli, daemon, &words, flags);
 }
 
@@ -249,19 +311,19 @@ void cli_admission_config(struct cli *cli, struct admission_config *out, struct 
                at);
 }
 
-void cli_updater_config_of(struct cli *cli, const struct vpa_json *container,
-                           struct updater_config *out)
+void cli_updater_config_of(struct cli *cli, const struct vpa_json *deployment,
+                           const struct vpa_json *container, struct updater_config *out)
 {
-    read_container(cli, &updater, container,
+    read_container(cli, &updater, deployment, container,
                    &(struct vpa_flags){updater_flag_rows, updater_flag_count, out});
 }
 
-void cli_recommender_config_of(struct cli *cli, const struct vpa_json *container,
-                               struct recommender_config *out)
+void cli_recommender_config_of(struct cli *cli, const struct vpa_json *deployment,
+                               const struct vpa_json *container, struct recommender_config *out)
 {
     const struct vpa_flags flags = recommender_flags(out);
 
-    read_container(cli, &recommender, container, &flags);
+    read_container(cli, &recommender, deployment, container, &flags);
 }
 
 /* Without a note: whose flags cannot be read is told where they are needed. */
@@ -272,7 +334,7 @@ static bool can_read(struct cli *cli, const struct daemon *daemon, const struct 
     struct vpa_error err;
 
     begin(cli, daemon, &words);
-    take_container(cli, &words, container);
+    take_container(cli, &words, &(struct placed){container, ""});
     return vpa_flags_parse(flags, &cli->arena, words.count, words.items, &err) == 0;
 }
 

@@ -36,10 +36,12 @@ struct cli_installed {
 void cli_updater_config(struct cli *cli, struct updater_config *out, struct cli_installed *at);
 void cli_recommender_config(struct cli *cli, struct recommender_config *out);
 void cli_admission_config(struct cli *cli, struct admission_config *out, struct cli_installed *at);
-/* The same by the flags of a container of any Deployment, which may go after the call. */
-void cli_updater_config_of(struct cli *cli, const struct vpa_json *container,
-                           struct updater_config *out);
-void cli_recommender_config_of(struct cli *cli, const struct vpa_json *container,
-                               struct recommender_config *out);
+/* The same by the flags of a container of any Deployment, which may go after the call. $(NAME) in a
+ * flag is what the kubelet would put there, as far as the Deployment tells: a value, or the
+ * namespace. */
+void cli_updater_config_of(struct cli *cli, const struct vpa_json *deployment,
+                           const struct vpa_json *container, struct updater_config *out);
+void cli_recommender_config_of(struct cli *cli, const struct vpa_json *deployment,
+                               const struct vpa_json *container, struct recommender_config *out);
 
 #endif

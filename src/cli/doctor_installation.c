@@ -127,14 +127,14 @@ static void learn_names(struct doctor *d, const struct vpa_json *deployment,
     if (which == CLI_UPDATER) {
         struct updater_config config;
 
-        cli_updater_config_of(d->cli, container, &config);
+        cli_updater_config_of(d->cli, deployment, container, &config);
         d->names.leader[which] = leader_lease(&config.leader);
         d->names.status =
             (struct doctor_lease){config.status_lease_namespace, config.status_lease_name};
     } else if (which == CLI_RECOMMENDER) {
         struct recommender_config config;
 
-        cli_recommender_config_of(d->cli, container, &config);
+        cli_recommender_config_of(d->cli, deployment, container, &config);
         d->names.leader[which] = leader_lease(&config.leader);
     }
 }
