@@ -39,8 +39,9 @@ static struct vpa_metric build_info =
     VPA_GAUGE("vpa_build_info", "1; what is running.", "component", "version");
 static struct vpa_metric leader_gauge =
     VPA_GAUGE("vpa_leader", "1 while this replica leads or nobody is elected, else 0.");
-static struct vpa_metric *const common_metrics[] = {&build_info, &leader_gauge, &vpa_kube_requests,
-                                                    &vpa_unusable_objects, &vpa_cache_in_step};
+static struct vpa_metric *const common_metrics[] = {&build_info,          &leader_gauge,
+                                                    &vpa_kube_requests,   &vpa_unusable_objects,
+                                                    &vpa_unknown_objects, &vpa_cache_in_step};
 
 struct frame {
     const struct vpa_daemon *daemon;
@@ -209,6 +210,7 @@ static void start_cache(const char *resource)
 {
     vpa_metric_set(&vpa_cache_in_step, 0, resource);
     vpa_metric_add(&vpa_unusable_objects, 0, resource);
+    vpa_metric_add(&vpa_unknown_objects, 0, resource);
 }
 
 /* Which server will answer is not known yet: the first series of the requests names none. */
