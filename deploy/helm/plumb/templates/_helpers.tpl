@@ -80,10 +80,25 @@ be created, the daemon's own neither, before it has written its CA. */}}
 {{- if and $admission.enabled (kindIs "invalid" $admission.tls.generate | ternary (not $else) $admission.tls.generate) }}yes{{ end }}
 {{- end }}
 
+{{/* What extraArgs say for a flag, else the last of (list . "updater" "admission-controller-status-lease-name" "default"): roles and objects
+have the names that a daemon is told. As the daemons read them: `--flag=value`, `--flag` `value`, one dash, `_` for `-`, the last one counts. */}}
+{{- define "plumb.flag" -}}
+{{- $ := index . 0 }}{{ $flag := index . 2 }}{{ $found := index . 3 }}{{ $isNext := false }}
+{{- range (include "plumb.values" (list $ (index . 1)) | fromYaml).extraArgs | default list }}
+{{- $word := toString . }}
+{{- if $isNext }}{{ $found = $word }}{{ $isNext = false }}
+{{- else if regexMatch (printf "^--?%s(=|$)" $flag) (regexReplaceAll "=.*" $word "=" | replace "_" "-") }}{{ $isNext = not (contains "=" $word) }}
+{{- if not $isNext }}{{ $found = splitList "=" $word | rest | join "=" }}{{ end }}
+{{- end }}
+{{- end }}
+{{- $found | replace "$(NAMESPACE)" $.Release.Namespace }}
+{{- end }}
+
 {{/* Name of the webhook object of the release. With managed certificates it is not that of upstream's chart: the object under that name holds
 the CA that the chart's Job wrote, and no Job writes it again on a rollback. See webhook.yaml. */}}
 {{- define "plumb.webhookName" -}}
-{{- printf "%s-%s" (include "plumb.fullname" .) (include "plumb.managed" . | empty | ternary "webhook-config" "managed-webhook-config") }}
+{{- $name := printf "%s-%s" (include "plumb.fullname" .) (include "plumb.managed" . | empty | ternary "webhook-config" "managed-webhook-config") }}
+{{- include "plumb.flag" (list . "admission-controller" "webhook-config-name" $name) }}
 {{- end }}
 
 {{/* Not empty when Helm owns the webhook object; the daemon owns it with registerWebhook. */}}
