@@ -91,7 +91,7 @@ have the names that a daemon is told. As the daemons read them: `--flag=value`, 
 {{- if not $isNext }}{{ $found = splitList "=" $word | rest | join "=" }}{{ end }}
 {{- end }}
 {{- end }}
-{{- $found | replace "$(NAMESPACE)" $.Release.Namespace }}
+{{- toString $found | replace "$(NAMESPACE)" $.Release.Namespace }}
 {{- end }}
 
 {{/* Name of the webhook object of the release. With managed certificates it is not that of upstream's chart: the object under that name holds
