@@ -15,6 +15,12 @@
 {{- end }}
 {{- end }}
 
+{{/* Name of a Service, of 63 characters at most: (list $ "recommender"). */}}
+{{- define "plumb.service" -}}
+{{- $ := index . 0 }}{{ $ending := printf "-%s" (index . 1) -}}
+{{- include "plumb.fullname" $ | trunc (sub 63 (len $ending) | int) | trimSuffix "-" }}{{ $ending }}
+{{- end }}
+
 {{/* Labels of an object of a component: (list $ "recommender"). */}}
 {{- define "plumb.labels" -}}
 {{- $ := index . 0 }}{{ $component := index . 1 -}}
@@ -22,7 +28,7 @@ helm.sh/chart: {{ printf "%s-%s" $.Chart.Name $.Chart.Version | replace "+" "_" 
 {{ include "plumb.selector" . }}
 app.kubernetes.io/version: {{ $.Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ $.Release.Service }}
-app.kubernetes.io/component-instance: {{ printf "%s-%s" $.Release.Name $component }}
+app.kubernetes.io/component-instance: {{ printf "%s-%s" $.Release.Name $component | trunc 63 | trimSuffix "-" }}
 {{- with $.Values.commonLabels }}
 {{ toYaml . }}
 {{- end }}
