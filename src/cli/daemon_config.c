@@ -8,6 +8,7 @@
 #include "vpa/base/str.h"
 
 #define FLAGS_MAX 256
+#define ARGUMENT_MAX ((size_t)1 << 20)
 #define KUBE_SYSTEM "kube-system"
 
 const char *const cli_daemon_names[CLI_DAEMONS] = {"vpa-recommender", "vpa-updater",
@@ -45,14 +46,69 @@ static void add_word(struct cli *cli, struct words *words, const char *text, siz
         words->items[words->count++] = vpa_arena_strndup(&cli->arena, text, len);
 }
 
-/* All of them: a value may be a word of its own, and other words are passed over. */
-static void take_arguments(struct cli *cli, struct words *words, const struct vpa_json *list)
+/* A container of a Deployment of that namespace. */
+struct placed {
+    const struct vpa_json *container;
+    const char *ns;
+};
+
+/* Of an environment variable; NULL: there is none of that name, or it is not known here. */
+static const char *value_of(const struct placed *in, struct vpa_slice name)
 {
-    vpa_json_foreach (word, list) {
+    vpa_json_foreach (variable, vpa_json_find(in->container, "env")) {
+        const char *called = vpa_json_text(variable, "name");
+        const char *field = vpa_json_text(variable, "valueFrom.fieldRef.fieldPath");
+
+        if (strlen(called) != name.len || memcmp(called, name.ptr, name.len) != 0)
+            continue;
+        return strcmp(field, "metadata.namespace") == 0
+                   ? in->ns
+                   : vpa_json_string(vpa_json_find(variable, "value"));
+    }
+    return NULL;
+}
+
+/* What follows a dollar, as the kubelet writes it: $(NAME) is the value of a variable and stays
+ * where there is none, $$ is a dollar. How much of the text that was. */
+static size_t put_expanded(struct vpa_buf *out, const char *text, const struct placed *in)
+{
+    const char *end = text[1] == '(' ? strchr(text, ')') : NULL;
+    const char *value =
+        end ? value_of(in, (struct vpa_slice){text + 2, (size_t)(end - text - 2)}) : NULL;
+
+    if (value) {
+        vpa_buf_puts(out, value);
+        return (size_t)(end - text) + 1;
+    }
+    vpa_buf_putc(out, '$');
+    return text[1] == '$' ? 2 : 1;
+}
+
+static void add_expanded(struct cli *cli, struct words *words, const char *text,
+                         const struct placed *in)
+{
+    vpa_auto_buf out = VPA_BUF(ARGUMENT_MAX);
+
+    while (*text) {
+        size_t plain = strcspn(text, "$");
+
+        vpa_buf_append(&out, text, plain);
+        text += plain;
+        if (*text)
+            text += put_expanded(&out, text, in);
+    }
+    add_word(cli, words, vpa_buf_text(&out), out.len);
+}
+
+/* All of them: a value may be a word of its own, and other words are passed over. */
+static void take_arguments(struct cli *cli, struct words *words, const struct placed *in,
+                           const char *member)
+{
+    vpa_json_foreach (word, vpa_json_find(in->container, member)) {
         const char *text = vpa_json_string(word);
 
         if (text)
-            add_word(cli, words, text, strlen(text));
+            add_expanded(cli, words, text, in);
     }
 }
 
@@ -79,14 +135,15 @@ static int parse(struct cli *cli, enum cli_daemon which, const struct words *wor
     return status;
 }
 
-int cli_config_of(struct cli *cli, enum cli_daemon which, const struct vpa_json *container,
-                  struct cli_config *out, struct vpa_error *err)
+int cli_config_of(struct cli *cli, enum cli_daemon which, const struct vpa_json *deployment,
+                  const struct vpa_json *container, struct cli_config *out, struct vpa_error *err)
 {
+    const struct placed in = {container, vpa_json_text(deployment, "metadata.namespace")};
     struct words words = {.count = 0};
 
     add_word(cli, &words, "", 0);
-    take_arguments(cli, &words, vpa_json_find(container, "command"));
-    take_arguments(cli, &words, vpa_json_find(container, "args"));
+    take_arguments(cli, &words, &in, "command");
+    take_arguments(cli, &words, &in, "args");
     return parse(cli, which, &words, out, err);
 }
 
@@ -152,7 +209,7 @@ static void take_daemon(struct search *s, const struct vpa_json *deployment, boo
 
         if (s->found || !is_daemon(s->which, container, own))
             continue;
-        if (cli_config_of(s->cli, s->which, container, &config, &err) < 0)
+        if (cli_config_of(s->cli, s->which, deployment, container, &config, &err) < 0)
             s->unreadable = err;
         if (cli_config_is_shadow(&config))
             continue;
@@ -250,7 +307,7 @@ static int on_installed(void *ctx, const struct vpa_json *deployment, struct vpa
         struct vpa_error ignored;
 
         if (i->found || which == CLI_DAEMONS ||
-            (cli_config_of(i->cli, which, container, &config, &ignored) == 0 &&
+            (cli_config_of(i->cli, which, deployment, container, &config, &ignored) == 0 &&
              cli_config_is_shadow(&config)))
             continue;
         i->ns = copy_of(i->cli, deployment, "metadata.namespace");

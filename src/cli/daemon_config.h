@@ -25,10 +25,12 @@ struct cli_config {
         struct admission_config admission;
     };
 };
-/* By the flags of a container, which may go after the call. -1: they cannot be read, and *out has
- * the defaults. Texts live in the arena of the command. */
-int cli_config_of(struct cli *cli, enum cli_daemon which, const struct vpa_json *container,
-                  struct cli_config *out, struct vpa_error *err) VPA_MUST_CHECK;
+/* By the flags of a container of a Deployment, which may go after the call. $(NAME) in a flag is
+ * what the kubelet would put there, as far as the Deployment tells: a value, or the namespace. -1:
+ * they cannot be read, and *out has the defaults. Texts live in the arena of the command. */
+int cli_config_of(struct cli *cli, enum cli_daemon which, const struct vpa_json *deployment,
+                  const struct vpa_json *container, struct cli_config *out,
+                  struct vpa_error *err) VPA_MUST_CHECK;
 void cli_note_config(struct cli *cli, enum cli_daemon which, const struct vpa_error *err);
 /* Whether it runs beside another installation and changes nothing (--shadow). */
 bool cli_config_is_shadow(const struct cli_config *config);

@@ -197,7 +197,7 @@ static void check_container(struct daemons *s, const struct vpa_json *deployment
     vpa_auto_free char *subject = vpa_xprintf("Deployment %s/%s", ns, name);
     struct cli_config config;
     struct vpa_error err;
-    bool readable = cli_config_of(s->d->cli, which, container, &config, &err) == 0;
+    bool readable = cli_config_of(s->d->cli, which, deployment, container, &config, &err) == 0;
 
     if (cli_config_is_shadow(&config) || strcmp(ns, s->d->ns) != 0) {
         add_neighbour(s->d, ns, name, &config);

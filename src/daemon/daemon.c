@@ -36,11 +36,12 @@
 #define RELEASE_TIMEOUT (3 * VPA_SECOND)
 
 static struct vpa_metric build_info =
-    VPA_GAUGE("vpa_build_info", "1; what is running.", "component", "version");
+    VPA_GAUGE("vpa_build_info", "1; what is running.", "component", "version", "shadow");
 static struct vpa_metric leader_gauge =
     VPA_GAUGE("vpa_leader", "1 while this replica leads or nobody is elected, else 0.");
-static struct vpa_metric *const common_metrics[] = {&build_info, &leader_gauge, &vpa_kube_requests,
-                                                    &vpa_unusable_objects, &vpa_cache_in_step};
+static struct vpa_metric *const common_metrics[] = {&build_info,          &leader_gauge,
+                                                    &vpa_kube_requests,   &vpa_unusable_objects,
+                                                    &vpa_unknown_objects, &vpa_cache_in_step};
 
 struct frame {
     const struct vpa_daemon *daemon;
@@ -209,6 +210,7 @@ static void start_cache(const char *resource)
 {
     vpa_metric_set(&vpa_cache_in_step, 0, resource);
     vpa_metric_add(&vpa_unusable_objects, 0, resource);
+    vpa_metric_add(&vpa_unknown_objects, 0, resource);
 }
 
 /* Which server will answer is not known yet: the first series of the requests names none. */
@@ -223,6 +225,11 @@ static void start_metrics(const struct vpa_daemon *d)
         d->start_metrics();
 }
 
+static bool is_shadow(const struct frame *f)
+{
+    return f->daemon->shadow && *f->daemon->shadow;
+}
+
 static void gather_metrics(struct frame *f)
 {
     const struct vpa_daemon *d = f->daemon;
@@ -232,7 +239,7 @@ static void gather_metrics(struct frame *f)
         f->metrics[f->metric_count++] = d->metrics[i];
     for (size_t i = 0; i < VPA_COUNT(common_metrics); i++)
         f->metrics[f->metric_count++] = common_metrics[i];
-    vpa_metric_set(&build_info, 1, d->program, PLUMB_VERSION);
+    vpa_metric_set(&build_info, 1, d->program, PLUMB_VERSION, is_shadow(f) ? "true" : "false");
     start_metrics(d);
 }
 
@@ -270,11 +277,6 @@ static int start_loop(struct frame *f)
 static void on_attempt(void *ctx, bool answered)
 {
     vpa_observe_unreachable(ctx, !answered);
-}
-
-static bool is_shadow(const struct frame *f)
-{
-    return f->daemon->shadow && *f->daemon->shadow;
 }
 
 static void on_unusable(void *ctx, const char *api_version, const char *resource,

@@ -35,6 +35,8 @@ struct vpa_metric vpa_cache_in_step = VPA_GAUGE(
 struct vpa_metric vpa_unusable_objects =
     VPA_COUNTER("vpa_unusable_objects_total",
                 "Objects that were passed over because they cannot be read or used.", "resource");
+struct vpa_metric vpa_unknown_objects = VPA_GAUGE(
+    "vpa_unknown_objects", "Objects that are there and cannot be read or used.", "resource");
 
 /* Being in step */
 
@@ -104,7 +106,56 @@ void reflector_report(struct vpa_reflector *r, const char *what, const struct vp
     VPA_WARN_UNLESS_TOLD(err, what, VPA_KV("resource", r->options.name), VPA_KERR(err));
 }
 
+/* Objects that are unknown now: of a resource with several reflectors all are in one series. */
+
+static void note_unknown(struct vpa_reflector *r, const char *ns, const char *name)
+{
+    vpa_auto_free char *key = vpa_xjoin(ns, '/', name);
+    size_t before = r->unknown.count;
+
+    VPA_TABLE_MAKE(&r->unknown, key, struct reflector_unknown, key)->round = r->round;
+    vpa_metric_add(&vpa_unknown_objects, (double)(r->unknown.count - before), r->options.name);
+}
+
+static void forget_unknown(struct vpa_reflector *r, const char *key)
+{
+    struct reflector_unknown *gone = vpa_table_remove(&r->unknown, key);
+
+    if (gone)
+        vpa_metric_add(&vpa_unknown_objects, -1, r->options.name);
+    free(gone);
+}
+
+static void note_known(struct vpa_reflector *r, const char *ns, const char *name)
+{
+    if (r->unknown.count == 0)
+        return;
+    vpa_auto_free char *key = vpa_xjoin(ns, '/', name);
+    forget_unknown(r, key);
+}
+
+void reflector_sweep_unknown(struct vpa_reflector *r)
+{
+    const char *key;
+    void *value;
+
+    for (size_t i = 0; vpa_table_next(&r->unknown, &i, &key, &value);)
+        if (((struct reflector_unknown *)value)->round != r->round)
+            forget_unknown(r, key);
+}
+
 /* Objects */
+
+static void count_unusable(struct vpa_reflector *r, enum vpa_reflector_event event,
+                           const struct vpa_unusable_object *what)
+{
+    r->stats.skipped++;
+    vpa_metric_inc(&vpa_unusable_objects, r->options.name);
+    if (event == VPA_REFLECTOR_DELETED)
+        note_known(r, what->ns, what->name);
+    else if (!r->options.watch_only) /* whose objects are no state */
+        note_unknown(r, what->ns, what->name);
+}
 
 /* -1 when it has no name: then it cannot be told what is missing. */
 static int skip_object(struct vpa_reflector *r, enum vpa_reflector_event event,
@@ -114,8 +165,7 @@ static int skip_object(struct vpa_reflector *r, enum vpa_reflector_event event,
 
     if (!*what->name)
         return vpa_fail(err, VPA_INVALID, "an object without a name: %s", what->reason);
-    r->stats.skipped++;
-    vpa_metric_inc(&vpa_unusable_objects, r->options.name);
+    count_unusable(r, event, what);
     VPA_ERROR("Skipping an object that cannot be used", VPA_KV("resource", r->options.name),
               VPA_KV("kind", what->kind), VPA_KV("namespace", what->ns), VPA_KV("name", what->name),
               VPA_KV("err", what->reason));
@@ -152,8 +202,10 @@ int reflector_give_object(struct vpa_reflector *r, enum vpa_reflector_event even
 
     r->stats.objects++;
     if (check_name(ns, name, &why) == 0 &&
-        r->options.handler.object(r->options.handler.ctx, event, object, &why) == 0)
+        r->options.handler.object(r->options.handler.ctx, event, object, &why) == 0) {
+        note_known(r, ns, name);
         return 0;
+    }
     const struct vpa_unusable_object what = {
         .kind = vpa_json_text(object, "kind"),
         .ns = ns,
@@ -257,6 +309,8 @@ struct vpa_reflector *vpa_reflector_new(const struct vpa_reflector_options *opti
     r->silence_timer = vpa_timer_new(r->loop, reflector_on_silence, r);
     r->accepted_timer = vpa_timer_new(r->loop, reflector_on_accepted, r);
     vpa_metric_add(&vpa_unusable_objects, 0, r->options.name);
+    if (!r->options.watch_only)
+        vpa_metric_add(&vpa_unknown_objects, 0, r->options.name);
     return r;
 }
 
@@ -280,6 +334,9 @@ void vpa_reflector_free(struct vpa_reflector *r)
     vpa_timer_free(r->silence_timer);
     vpa_timer_free(r->accepted_timer);
     vpa_json_stream_free(r->stream);
+    r->round++;
+    reflector_sweep_unknown(r);
+    vpa_table_release(&r->unknown);
     vpa_arena_release(&r->arena);
     free(r->version);
     free(r->last_error);

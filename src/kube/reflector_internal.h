@@ -8,6 +8,7 @@
 #define VPA_KUBE_REFLECTOR_INTERNAL_H
 
 #include "vpa/base/str.h"
+#include "vpa/base/table.h"
 #include "vpa/json/json_stream.h"
 #include "vpa/kube/list.h"
 #include "vpa/kube/reflector.h"
@@ -50,7 +51,15 @@ struct vpa_reflector {
     bool error_frame; /* the stream brought an ERROR */
     struct vpa_kube_status frame_status;
     char frame_reason[64];
+    struct vpa_table unknown; /* "namespace/name" -> struct reflector_unknown */
+    unsigned round;           /* counts lists */
     struct vpa_reflector_stats stats;
+};
+
+/* An object that is there and cannot be used. */
+struct reflector_unknown {
+    unsigned round; /* of the list that saw it last, or behind which a watch did */
+    char key[];
 };
 
 /* Begins a phase. */
@@ -77,6 +86,8 @@ int reflector_give_object(struct vpa_reflector *r, enum vpa_reflector_event even
 int reflector_skip_text(struct vpa_reflector *r, enum vpa_reflector_event event,
                         struct vpa_slice text, const char *root, const struct vpa_error *why,
                         struct vpa_error *err);
+/* A list came to its end: what it did not bring is gone. */
+void reflector_sweep_unknown(struct vpa_reflector *r);
 /* The text at root + path of an object that cannot be read, "" when it is not found. */
 const char *reflector_peek(struct vpa_reflector *r, struct vpa_slice text, const char *root,
                            const char *path);

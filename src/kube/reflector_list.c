@@ -43,6 +43,7 @@ static void list_complete(struct vpa_reflector *r, const char *version)
     r->unpaged = false;
     r->synced = true;
     vpa_replace_text(&r->last_error, NULL);
+    reflector_sweep_unknown(r);
     if (r->options.handler.end)
         r->options.handler.end(r->options.handler.ctx);
     if (r->options.resync && !vpa_timer_is_running(r->resync_timer))
@@ -102,6 +103,7 @@ void reflector_start_list(struct vpa_reflector *r)
     vpa_buf_puts(&path, r->options.path);
     reflector_add_selector(r, &path);
     r->list_started = vpa_loop_monotonic(r->loop);
+    r->round++;
     if (r->options.handler.begin)
         r->options.handler.begin(r->options.handler.ctx);
     r->stats.lists++;

@@ -307,6 +307,15 @@ START_TEST(the_registration_of_a_neighbour_is_not_one_too_many)
     ck_assert(doctor.webhook_found == !registrations[_i].missing);
 }
 END_TEST
+/* Behind the arguments. */
+#define WITH_VARIABLES                                                                             \
+    "],\"env\":[{\"name\":\"NAMESPACE\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":"               \
+    "\"metadata.namespace\"}}},{\"name\":\"NODE\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":"     \
+    "\"spec.nodeName\"}}},{\"name\":\"A\",\"value\":\"a\"}"
+#define NAMED(TEXT)                                                                                \
+    OF_THE_CHART("updater", ":1",                                                                  \
+                 "\"--leader-elect=true\",\"--leader-elect-resource-name=" TEXT                    \
+                 "\"" WITH_VARIABLES)
 
 static const struct {
     const char *deployment;
@@ -323,6 +332,12 @@ static const struct {
     {OF_THE_CHART("updater", ":1", ""), NULL},
     {OF_THE_CHART("updater", ":1", "\"--leader-elect=false\""), NULL},
     {OF_THE_CHART("recommender", ":1", ""), NULL},
+    {OF_THE_CHART(
+         "updater", ":1",
+         "\"--leader-elect=true\",\"--leader-elect-resource-namespace=$(A)\"" WITH_VARIABLES),
+     "Lease a/vpa-updater"},
+    {NAMED("u-$(NAMESPACE)-$(A)"), "Lease kube-system/u-kube-system-a"},
+    {NAMED("$(B)$(NODE)$(a)$()$$(A)$$$(A)$(A$"), "Lease kube-system/$(B)$(NODE)$(a)$()$(A)$a$(A$"},
 };
 
 START_TEST(leases_are_those_of_the_deployments)

@@ -276,18 +276,22 @@ static struct vpa_metric first = VPA_COUNTER("vpa_test_first_total", "The first.
 static struct vpa_metric second = VPA_COUNTER("vpa_test_second_total", "The second.");
 static struct vpa_metric *const metrics[] = {&first, &second};
 
-/* Those of the daemon and those that all have. */
+static bool shadow;
+
+/* Those of the daemon and those that all have. A shadow leads nobody, and says what it is. */
 static void check_metrics(struct vpa_process *process)
 {
-    static const char *const lines[] = {
+    const char *const lines[] = {
         "\nvpa_test_first_total 0\n",
         "\nvpa_test_second_total 0\n",
-        "\nvpa_build_info{",
+        shadow ? "\nvpa_build_info{component=\"vpa-test\",shadow=\"true\",version="
+               : "\nvpa_build_info{component=\"vpa-test\",shadow=\"false\",version=",
         "\nprocess_start_time_seconds ",
         "\nvpa_cache_in_step_timestamp_seconds{resource=\"jobs\"} 0\n",
         "\nvpa_cache_in_step_timestamp_seconds{resource=\"things\"} 0\n",
         "\nvpa_unusable_objects_total{resource=\"things\"} 0\n",
-        "\nvpa_leader 1\n"};
+        "\nvpa_unknown_objects{resource=\"things\"} 0\n",
+        shadow ? "\nvpa_leader 0\n" : "\nvpa_leader 1\n"};
     const struct vpa_server_request request = {.method = "GET", .path = "/metrics", .query = ""};
     struct vpa_server_response response = {0};
 
@@ -357,6 +361,7 @@ START_TEST(works_with_what_was_made)
         .metric_count = VPA_COUNT(metrics),
         .caches = caches,
         .client_count = 2,
+        .shadow = &shadow,
         .check = check,
         .run = work,
     };
@@ -367,6 +372,7 @@ START_TEST(works_with_what_was_made)
     close(fd);
     vpa_auto_free char *argument = vpa_xprintf("--kubeconfig=%s", path);
     char *const argv[] = {(char *)(uintptr_t) "vpa-test", argument, NULL};
+    shadow = _i == 1;
     hash_before = vpa_hash_bytes("x", 1);
     ck_assert_int_eq(vpa_daemon_main(&daemon, 2, argv), 7);
     ck_assert_int_eq(worked, 1);
@@ -444,7 +450,7 @@ int main(void)
     tcase_add_test(c, a_missing_clock_is_told);
     tcase_add_test(c, a_bad_ca_is_told_alike);
     tcase_add_test(c, tells_its_flags);
-    tcase_add_test(c, works_with_what_was_made);
+    tcase_add_loop_test(c, works_with_what_was_made, 0, 2);
     tcase_add_loop_test(c, a_bad_start_begins_nothing, 0, VPA_COUNT(bad_starts));
     tcase_add_test(c, names_itself_as_go_programs_do);
     suite_add_tcase(suite, c);

@@ -49,6 +49,64 @@ START_TEST(bad_objects_are_skipped)
 }
 END_TEST
 
+static double unknown(void)
+{
+    return vpa_metric_value(&vpa_unknown_objects, "pods");
+}
+
+#define DAMAGED(name) "{\"metadata\":{\"name\":\"" name "\"},\"spec\":01}"
+
+static void push(const char *frame)
+{
+    vpa_memory_stream_push(stream, frame, strlen(frame));
+    vpa_loop_pump(loop, VPA_SECOND);
+}
+
+/* Each once, for as long as it is there and cannot be used. */
+START_TEST(what_is_unknown_now_is_counted)
+{
+    static const struct answer answers[] = {
+        {.status = 200,
+         .json = LIST("10", OBJECT("bad", "2") "," DAMAGED("a") "," DAMAGED("b") "," DAMAGED("c"))},
+        {.status = 200, .stream = true},
+        {.status = 200, .json = LIST("30", DAMAGED("c") "," OBJECT("good", "20"))},
+        {.status = 200, .stream = true},
+    };
+
+    START(answers);
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert_double_eq(unknown(), 4);
+    push(FRAME("DELETED", "bad", "11"));
+    ck_assert_double_eq(unknown(), 3);
+    push("{\"type\":\"MODIFIED\",\"object\":" DAMAGED("a") "}\n");
+    ck_assert_double_eq(unknown(), 3);
+    push(FRAME("MODIFIED", "a", "12"));
+    ck_assert_double_eq(unknown(), 2);
+    push("{\"type\":\"ADDED\",\"object\":" DAMAGED("good") "}\n");
+    ck_assert_double_eq(unknown(), 3);
+    push("{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,\"reason\":\"Expired\"}}"
+         "\n");
+    vpa_loop_pump(loop, VPA_MINUTE);
+    ck_assert_double_eq(unknown(), 1);
+    vpa_reflector_free(VPA_STEAL(reflector));
+    ck_assert_double_eq(unknown(), 0);
+}
+END_TEST
+
+/* Events are no state: what one of them says is over. */
+START_TEST(what_is_only_watched_is_not_counted)
+{
+    static const struct answer answers[] = {
+        {.status = 200, .stream = true, .json = FRAME("ADDED", "bad", "11")},
+    };
+
+    start(answers, VPA_COUNT(answers), true, 0);
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert_uint_eq(vpa_reflector_stats(reflector).skipped, 1);
+    ck_assert_double_eq(unknown(), 0);
+}
+END_TEST
+
 static int told;
 
 static void tell(void *ctx, const char *api_version, const char *resource,
@@ -329,6 +387,8 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, leaves_out_what_the_consumer_does_not_read, 0, 2);
     tcase_add_test(c, bad_objects_are_skipped);
+    tcase_add_test(c, what_is_unknown_now_is_counted);
+    tcase_add_test(c, what_is_only_watched_is_not_counted);
     tcase_add_test(c, what_has_gone_is_not_told);
     tcase_add_loop_test(c, a_damaged_object_is_one_object, 0, VPA_COUNT(damaged));
     tcase_add_test(c, nul_characters_are_read);

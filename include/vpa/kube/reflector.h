@@ -28,11 +28,12 @@
  *
  * A bad object is one object. What cannot be read (nested too deeply, longer than object_max) or
  * cannot be used (object() returned -1) is logged with its kind, namespace and name, counted in
- * vpa_unusable_objects, told to unusable(), and passed over; the list or watch goes on. Of an
- * object that cannot be read the key comes out of its text as far as that goes (json_peek.h).
- * Should not even a name be found, which no API server causes, then the list has failed, or the
- * watch has lost its place and a list follows: otherwise nobody would know what the cache lacks.
- * Text that is no stream of objects ends the list or watch, as a broken connection does.
+ * vpa_unusable_objects, told to unusable(), and passed over; the list or watch goes on. As long as
+ * it is there and stays so it is one of vpa_unknown_objects. Of an object that cannot be read the
+ * key comes out of its text as far as that goes (json_peek.h). Should not even a name be found,
+ * which no API server causes, then the list has failed, or the watch has lost its place and a list
+ * follows: otherwise nobody would know what the cache lacks. Text that is no stream of objects ends
+ * the list or watch, as a broken connection does.
  */
 #ifndef VPA_KUBE_REFLECTOR_H
 #define VPA_KUBE_REFLECTOR_H
@@ -95,10 +96,11 @@ struct vpa_reflector_options {      /* texts are copied */
     struct vpa_reflector_handler handler;
 };
 
-/* By resource, listed by the frame of the daemons: vpa_unusable_objects_total, and
- * vpa_cache_in_step_timestamp_seconds, when a cache was last certain to be in step; watch_only
- * keeps nothing, and has none. */
+/* By resource, listed by the frame of the daemons: vpa_unusable_objects_total; how many of those
+ * there are now, vpa_unknown_objects; and vpa_cache_in_step_timestamp_seconds, when a cache was
+ * last certain to be in step. watch_only keeps nothing, and has neither of the last two. */
 extern struct vpa_metric vpa_unusable_objects;
+extern struct vpa_metric vpa_unknown_objects;
 extern struct vpa_metric vpa_cache_in_step;
 
 struct vpa_reflector;

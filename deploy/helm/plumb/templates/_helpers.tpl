@@ -15,6 +15,12 @@
 {{- end }}
 {{- end }}
 
+{{/* Name of a Service, of 63 characters at most: (list $ "recommender"). */}}
+{{- define "plumb.service" -}}
+{{- $ := index . 0 }}{{ $ending := printf "-%s" (index . 1) -}}
+{{- include "plumb.fullname" $ | trunc (sub 63 (len $ending) | int) | trimSuffix "-" }}{{ $ending }}
+{{- end }}
+
 {{/* Labels of an object of a component: (list $ "recommender"). */}}
 {{- define "plumb.labels" -}}
 {{- $ := index . 0 }}{{ $component := index . 1 -}}
@@ -22,7 +28,7 @@ helm.sh/chart: {{ printf "%s-%s" $.Chart.Name $.Chart.Version | replace "+" "_" 
 {{ include "plumb.selector" . }}
 app.kubernetes.io/version: {{ $.Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ $.Release.Service }}
-app.kubernetes.io/component-instance: {{ printf "%s-%s" $.Release.Name $component }}
+app.kubernetes.io/component-instance: {{ printf "%s-%s" $.Release.Name $component | trunc 63 | trimSuffix "-" }}
 {{- with $.Values.commonLabels }}
 {{ toYaml . }}
 {{- end }}
@@ -80,10 +86,25 @@ be created, the daemon's own neither, before it has written its CA. */}}
 {{- if and $admission.enabled (kindIs "invalid" $admission.tls.generate | ternary (not $else) $admission.tls.generate) }}yes{{ end }}
 {{- end }}
 
+{{/* What extraArgs say for a flag, else the last of (list . "updater" "admission-controller-status-lease-name" "default"): roles and objects
+have the names that a daemon is told. As the daemons read them: `--flag=value`, `--flag` `value`, one dash, `_` for `-`, the last one counts. */}}
+{{- define "plumb.flag" -}}
+{{- $ := index . 0 }}{{ $flag := index . 2 }}{{ $found := index . 3 }}{{ $isNext := false }}
+{{- range (include "plumb.values" (list $ (index . 1)) | fromYaml).extraArgs | default list }}
+{{- $word := toString . }}
+{{- if $isNext }}{{ $found = $word }}{{ $isNext = false }}
+{{- else if regexMatch (printf "^--?%s(=|$)" $flag) (regexReplaceAll "=.*" $word "=" | replace "_" "-") }}{{ $isNext = not (contains "=" $word) }}
+{{- if not $isNext }}{{ $found = splitList "=" $word | rest | join "=" }}{{ end }}
+{{- end }}
+{{- end }}
+{{- toString $found | replace "$(NAMESPACE)" $.Release.Namespace }}
+{{- end }}
+
 {{/* Name of the webhook object of the release. With managed certificates it is not that of upstream's chart: the object under that name holds
 the CA that the chart's Job wrote, and no Job writes it again on a rollback. See webhook.yaml. */}}
 {{- define "plumb.webhookName" -}}
-{{- printf "%s-%s" (include "plumb.fullname" .) (include "plumb.managed" . | empty | ternary "webhook-config" "managed-webhook-config") }}
+{{- $name := printf "%s-%s" (include "plumb.fullname" .) (include "plumb.managed" . | empty | ternary "webhook-config" "managed-webhook-config") }}
+{{- include "plumb.flag" (list . "admission-controller" "webhook-config-name" $name) }}
 {{- end }}
 
 {{/* Not empty when Helm owns the webhook object; the daemon owns it with registerWebhook. */}}
