@@ -38,14 +38,8 @@
 #define FAREWELL (2 * VPA_SECOND)
 
 struct admission {
+    struct admission_options options;
     const struct admission_config *config;
-    struct vpa_loop *loop;
-    struct vpa_kube_client *client;
-    const char *ns;
-    const char *host_name;
-    bool unbound;
-    struct vpa_observe *observe;
-    struct vpa_ledger *ledger;
     bool synced;
     bool ready;   /* it was once */
     bool leaving; /* it was told to stop */
@@ -98,7 +92,7 @@ static void publish_soon(void *ctx)
     if (a->publish_posted)
         return;
     a->publish_posted = true;
-    vpa_loop_post(a->loop, publish, a);
+    vpa_loop_post(a->options.loop, publish, a);
 }
 
 static void on_owner_pass(void *ctx)
@@ -141,7 +135,7 @@ static bool is_due(void *ctx)
 static bool is_fresh(const struct admission *a, struct vpa_buf *why)
 {
     const char *owners = "";
-    int64_t now = vpa_loop_monotonic(a->loop);
+    int64_t now = vpa_loop_monotonic(a->options.loop);
     vpa_duration age = vpa_owners_age(a->owners, now, &owners);
 
     return vpa_observe_is_fresh("verticalpodautoscalers",
@@ -196,10 +190,10 @@ static bool is_alive(void *ctx, struct vpa_buf *why)
 
 static void observe(struct admission *a, bool on)
 {
-    if (!a->observe)
+    if (!a->options.observe)
         return;
-    vpa_observe_on_ready(a->observe, on ? is_ready : NULL, a);
-    vpa_observe_on_alive(a->observe, on ? is_alive : NULL, a);
+    vpa_observe_on_ready(a->options.observe, on ? is_ready : NULL, a);
+    vpa_observe_on_alive(a->options.observe, on ? is_alive : NULL, a);
 }
 
 static const char *live_bundle(void *ctx)
@@ -219,8 +213,8 @@ static struct vpa_certificate_manager *make_manager(struct admission *a)
     vpa_auto_arena arena = {0};
 
     return vpa_certificate_manager_new(&(struct vpa_certificate_manager_options){
-        .client = a->client,
-        .ns = a->ns,
+        .client = a->options.client,
+        .ns = a->options.ns,
         .secret = config->certificate_secret,
         .ca_name = "vpa-webhook-ca",
         .service = config->webhook_service,
@@ -237,28 +231,22 @@ struct admission *admission_new(const struct admission_options *options)
 {
     struct admission *a = vpa_xcalloc(1, sizeof(*a));
 
+    a->options = *options;
     a->config = options->config;
-    a->loop = options->loop;
-    a->client = options->client;
-    a->ns = options->ns;
-    a->host_name = options->host_name;
-    a->unbound = options->unbound;
-    a->observe = options->observe;
-    a->ledger = options->ledger;
     a->builder = snapshot_builder_new(
-        &(struct snapshot_options){.client = a->client,
+        &(struct snapshot_options){.client = a->options.client,
                                    .ns = a->config->common.vpa_object_namespace,
-                                   .panic_ns = vpa_status_lease_namespace(a->ns)});
+                                   .panic_ns = vpa_status_lease_namespace(a->options.ns)});
     a->owners = vpa_owners_new(&(struct vpa_owners_options){
-        .client = a->client, .ns = a->config->common.vpa_object_namespace});
+        .client = a->options.client, .ns = a->config->common.vpa_object_namespace});
     snapshot_builder_on_change(a->builder, publish_soon, a);
-    a->scales = scales_new(a->loop, a->owners, snapshot_builder_vpas(a->builder));
+    a->scales = scales_new(a->options.loop, a->owners, snapshot_builder_vpas(a->builder));
     snapshot_builder_on_vpa(a->builder, scales_follow, a->scales);
     vpa_owners_on_change(a->owners, publish_soon, a);
-    a->owner_timer = vpa_timer_new(a->loop, on_owner_pass, a);
-    a->reload_timer = vpa_timer_new(a->loop, on_reload_timer, a);
-    a->register_timer = vpa_timer_new(a->loop, on_register_timer, a);
-    if (a->config->manage_certificates && !a->unbound)
+    a->owner_timer = vpa_timer_new(a->options.loop, on_owner_pass, a);
+    a->reload_timer = vpa_timer_new(a->options.loop, on_reload_timer, a);
+    a->register_timer = vpa_timer_new(a->options.loop, on_register_timer, a);
+    if (a->config->manage_certificates && !a->options.unbound)
         a->manager = make_manager(a);
     observe(a, true);
     return a;
@@ -278,7 +266,7 @@ void admission_free(struct admission *a)
     vpa_timer_free(a->owner_timer);
     vpa_timer_free(a->reload_timer);
     vpa_timer_free(a->register_timer);
-    vpa_loop_unpost(a->loop, publish, a);
+    vpa_loop_unpost(a->options.loop, publish, a);
     scales_free(a->scales);
     snapshot_builder_free(a->builder);
     vpa_owners_free(a->owners);
@@ -309,10 +297,10 @@ int admission_sync(struct admission *a, struct vpa_error *err)
     snapshot_builder_start(a->builder);
     vpa_owners_start(a->owners);
     vpa_timer_start(a->owner_timer, OWNER_PASS);
-    if (vpa_reflector_wait(needed, VPA_COUNT(needed), a->loop, 0, err) < 0 ||
+    if (vpa_reflector_wait(needed, VPA_COUNT(needed), a->options.loop, 0, err) < 0 ||
         vpa_owners_wait(a->owners, 0, err) < 0)
         return -1;
-    if (vpa_panic_wait(panic, a->loop, err) < 0)
+    if (vpa_panic_wait(panic, a->options.loop, err) < 0)
         return -1;
     VPA_INFO("Initial VPA synced successfully",
              VPA_KV("vpas", (int64_t)vpa_cache_count(snapshot_builder_vpas(a->builder))));
@@ -361,10 +349,10 @@ static int start_reloading(struct admission *a, struct vpa_error *err)
 
 static void start_proof(struct admission *a, const char *chain_pem)
 {
-    a->proof = proof_new(&(struct proof_options){.loop = a->loop,
-                                                 .client = a->client,
+    a->proof = proof_new(&(struct proof_options){.loop = a->options.loop,
+                                                 .client = a->options.client,
                                                  .config = a->config,
-                                                 .ns = a->ns,
+                                                 .ns = a->options.ns,
                                                  .port = server_port(a->server)});
     proof_serves(a->proof, chain_pem);
     proof_start(a->proof);
@@ -399,11 +387,11 @@ static int start_adviser(struct admission *a, struct vpa_error *err)
                                                      a->config->recommendation_query_timeout};
     struct vpa_transport *transport;
 
-    transport = vpa_http_client_new(a->loop, &http, err);
+    transport = vpa_http_client_new(a->options.loop, &http, err);
     if (!transport)
         return vpa_wrap(err, "--recommendation-query-url");
     a->adviser =
-        adviser_new(&(struct adviser_options){.loop = a->loop,
+        adviser_new(&(struct adviser_options){.loop = a->options.loop,
                                               .transport = transport,
                                               .timeout = a->config->recommendation_query_timeout});
     return 0;
@@ -416,9 +404,9 @@ int admission_listen(struct admission *a, struct vpa_error *err)
     if (*a->config->recommendation_query_url && start_adviser(a, err) < 0)
         return -1;
     struct server_options options = {
-        .loop = a->loop,
+        .loop = a->options.loop,
         .cell = snapshot_builder_cell(a->builder),
-        .ledger = a->ledger,
+        .ledger = a->options.ledger,
         .admit =
             {
                 .startup_boost = gates->cpu_startup_boost,
@@ -436,7 +424,7 @@ int admission_listen(struct admission *a, struct vpa_error *err)
 
     if (start_reloading(a, err) < 0)
         return -1;
-    if (!a->unbound)
+    if (!a->options.unbound)
         return open_listener(a, &options, err);
     a->server = server_new_unbound(&options);
     return 0;
@@ -451,7 +439,7 @@ static int reload_pair(struct admission *a)
 
     VPA_V(2, "New certificate found, reloading");
     int result = read_pair(a, &pair, &err);
-    if (result == 0 && !a->unbound)
+    if (result == 0 && !a->options.unbound)
         result = server_reload(a->server, pair.cert_pem, pair.key_pem, &err);
     if (result == 0 && a->proof)
         proof_serves(a->proof, pair.cert_pem);
@@ -494,7 +482,7 @@ static int reload_ca(struct admission *a)
                  VPA_KV("file", a->config->client_ca_file));
     if (a->ca_waits)
         return -1;
-    if (webhook_reload_ca(a->client, a->config) < 0)
+    if (webhook_reload_ca(a->options.client, a->config) < 0)
         return -1;
     if (a->proof)
         read_ca(a);
@@ -566,10 +554,10 @@ static void start_lease(struct admission *a)
     if (a->proof)
         proof_registered(a->proof);
     a->lease = vpa_status_writer_new(&(struct vpa_status_writer_options){
-        .client = a->client,
+        .client = a->options.client,
         .ns = vpa_status_lease_namespace(a->config->status_lease_namespace),
         .name = a->config->status_lease_name,
-        .holder = a->host_name,
+        .holder = a->options.host_name,
         .interval = a->config->status_lease_update_interval,
         .healthy = a->proof ? proof_is_healthy : NULL,
         .ctx = a->proof,
@@ -582,8 +570,8 @@ static int register_now(struct admission *a)
     struct vpa_error err;
 
     a->register_due = false;
-    if (webhook_register(a->client, a->config, a->ns, a->ca, &err) < 0) {
-        if (err.code == VPA_CANCELLED && vpa_loop_is_stopping(a->loop))
+    if (webhook_register(a->options.client, a->config, a->options.ns, a->ca, &err) < 0) {
+        if (err.code == VPA_CANCELLED && vpa_loop_is_stopping(a->options.loop))
             return 0;
         VPA_ERROR_UNLESS_TOLD(&err, "Cannot register the webhook", VPA_KERR(&err));
         if (err.code != VPA_RETRY)
@@ -602,11 +590,11 @@ static void answer_to_the_last(struct admission *a)
         return;
     a->leaving = true;
     server_farewell(a->server);
-    vpa_loop_resume(a->loop);
+    vpa_loop_resume(a->options.loop);
     if (a->lease)
         vpa_status_writer_farewell(a->lease);
-    vpa_loop_pump(a->loop, FAREWELL);
-    vpa_loop_stop(a->loop);
+    vpa_loop_pump(a->options.loop, FAREWELL);
+    vpa_loop_stop(a->options.loop);
 }
 
 static int serve(struct admission *a)
@@ -618,9 +606,9 @@ static int serve(struct admission *a)
     } else {
         start_lease(a);
     }
-    while (!vpa_loop_is_stopping(a->loop)) {
+    while (!vpa_loop_is_stopping(a->options.loop)) {
         int status = 0;
-        (void)vpa_loop_wait(a->loop, is_due, a, IDLE_WAIT, NULL);
+        (void)vpa_loop_wait(a->options.loop, is_due, a, IDLE_WAIT, NULL);
         if (a->reload_due)
             reload(a);
         if (a->register_due)
@@ -640,7 +628,7 @@ static int check_certificate(struct admission *a, struct vpa_error *err)
     enum vpa_tls_version version;
     struct vpa_tls_pair pair;
 
-    if (a->unbound)
+    if (a->options.unbound)
         return 0;
     if (admission_config_tls_version(a->config, &version, err) < 0)
         return -1;

@@ -24,16 +24,7 @@
 
 struct patch;
 struct publisher {
-    struct vpa_loop *loop;
-    struct vpa_kube_client *client;
-    const struct recommender_config *config;
-    struct vpa_cluster *cluster;
-    const struct feeder *feeder;
-    const bool *standby;
-    struct measures *measures;
-    struct shadow *shadow;
-    struct query *query;
-    struct vpa_ledger *ledger; /* NULL: none */
+    struct publisher_options options;
     struct vpa_estimator estimator;
     struct vpa_rendering rendering;
     struct vpa_resource global_max_items[2];
@@ -76,32 +67,24 @@ void publisher_estimator(const struct recommender_config *c, struct vpa_estimato
 static void init_global_max(struct publisher *p)
 {
     p->global_max.items = p->global_max_items;
-    if (!vpa_quantity_is_zero(&p->config->max_allowed_cpu))
+    if (!vpa_quantity_is_zero(&p->options.config->max_allowed_cpu))
         p->global_max.items[p->global_max.count++] =
-            (struct vpa_resource){VPA_CPU, p->config->max_allowed_cpu};
-    if (!vpa_quantity_is_zero(&p->config->max_allowed_memory))
+            (struct vpa_resource){VPA_CPU, p->options.config->max_allowed_cpu};
+    if (!vpa_quantity_is_zero(&p->options.config->max_allowed_memory))
         p->global_max.items[p->global_max.count++] =
-            (struct vpa_resource){VPA_MEMORY, p->config->max_allowed_memory};
+            (struct vpa_resource){VPA_MEMORY, p->options.config->max_allowed_memory};
 }
 
 struct publisher *publisher_new(const struct publisher_options *options)
 {
     struct publisher *p = vpa_xcalloc(1, sizeof *p);
 
-    p->loop = options->loop;
-    p->client = options->client;
-    p->config = options->config;
-    p->cluster = options->cluster;
-    p->feeder = options->feeder;
-    p->standby = options->standby;
-    p->measures = options->measures;
-    p->shadow = options->shadow;
-    p->query = options->query;
-    publisher_estimator(p->config, &p->estimator);
-    p->ledger = options->ledger;
-    p->rendering = (struct vpa_rendering){.humanize_memory = p->config->humanize_memory,
-                                          .round_cpu_millicores = p->config->round_cpu_millicores,
-                                          .round_memory_bytes = p->config->round_memory_bytes};
+    p->options = *options;
+    publisher_estimator(p->options.config, &p->estimator);
+    p->rendering =
+        (struct vpa_rendering){.humanize_memory = p->options.config->humanize_memory,
+                               .round_cpu_millicores = p->options.config->round_cpu_millicores,
+                               .round_memory_bytes = p->options.config->round_memory_bytes};
     init_global_max(p);
     vpa_buf_init(&p->body, PATCH_MAX);
     p->unpatched.message = "Cannot update VPA";
@@ -175,7 +158,7 @@ static void start_patch(struct publisher *p, const struct vpa_autoscaler *v,
         patch->next->link = &patch->next;
     p->patches = patch;
     p->in_flight++;
-    patch->request = vpa_kube_start(p->client,
+    patch->request = vpa_kube_start(p->options.client,
                                     &(struct vpa_kube_call){.verb = VPA_KUBE_PATCH_JSON,
                                                             .path = vpa_buf_text(&path),
                                                             .body = vpa_buf_text(&p->body),
@@ -189,21 +172,21 @@ static void start_patch(struct publisher *p, const struct vpa_autoscaler *v,
 
 static bool is_standby(const struct publisher *p)
 {
-    return p->standby && *p->standby;
+    return p->options.standby && *p->options.standby;
 }
 
 /* What the VPA asks for and what was learned for it must both be known. */
 static bool is_known(const struct publisher *p, const struct vpa_autoscaler *v)
 {
     return !vpa_autoscaler_awaits_history(v) &&
-           feeder_knows_vpa(p->feeder, vpa_autoscaler_ns(v), vpa_autoscaler_name(v));
+           feeder_knows_vpa(p->options.feeder, vpa_autoscaler_ns(v), vpa_autoscaler_name(v));
 }
 
 static void tell_query(struct publisher *p, const struct vpa_autoscaler *v,
                        const struct vpa_recommendation *rec)
 {
-    if (p->query)
-        query_add(p->query, vpa_autoscaler_object(v),
+    if (p->options.query)
+        query_add(p->options.query, vpa_autoscaler_object(v),
                   vpa_autoscaler_resolved(v) ? vpa_autoscaler_selector(v) : NULL,
                   is_known(p, v) ? rec : NULL);
 }
@@ -220,10 +203,10 @@ static void tell_recommendation(struct publisher *p, const struct vpa_autoscaler
         metrics_first_recommendation(vpa_time_sub(now, object->meta.creation));
     metrics_objects_add(objects, vpa_object_mode(object), has_recommendation,
                         vpa_autoscaler_pod_count(v) > 0, vpa_autoscaler_unsupported(v) != NULL);
-    if (p->shadow)
-        shadow_compare(p->shadow, object, rec);
-    if (p->measures && !is_standby(p) && is_known(p, v))
-        measures_target(p->measures, v, rec);
+    if (p->options.shadow)
+        shadow_compare(p->options.shadow, object, rec);
+    if (p->options.measures && !is_standby(p) && is_known(p, v))
+        measures_target(p->options.measures, v, rec);
     tell_query(p, v, rec);
 }
 
@@ -233,21 +216,22 @@ static void publish_vpa(struct publisher *p, struct vpa_autoscaler *v, vpa_time 
     const struct vpa_object *object = vpa_autoscaler_object(v);
     vpa_auto_arena arena = {0};
     struct vpa_estimates estimates;
-    vpa_estimate(p->cluster, v, &p->estimator, vpa_time_add(now, -p->ahead), &arena, &estimates);
+    vpa_estimate(p->options.cluster, v, &p->estimator, vpa_time_add(now, -p->ahead), &arena,
+                 &estimates);
     const struct vpa_recommendation_facts made = {.vpa = object,
                                                   .estimates = &estimates,
                                                   .rendering = &p->rendering,
-                                                  .integer_cpu = p->config->cpu_integer,
+                                                  .integer_cpu = p->options.config->cpu_integer,
                                                   .global_max = &p->global_max};
     struct vpa_recommendation rec = vpa_recommendation_make(&arena, &made);
     struct vpa_error err;
 
     tell_recommendation(p, v, &rec, now, objects);
-    if (vpa_cluster_set_recommendation(p->cluster, v, &rec, now, &err) < 0)
+    if (vpa_cluster_set_recommendation(p->options.cluster, v, &rec, now, &err) < 0)
         failures_add(&p->missing, vpa_autoscaler_ns(v), vpa_autoscaler_name(v), &err);
 
     const struct vpa_method *method = vpa_autoscaler_method(v);
-    const struct vpa_object *newest = feeder_newest_vpa(p->feeder, object);
+    const struct vpa_object *newest = feeder_newest_vpa(p->options.feeder, object);
     struct vpa_object_status_facts facts = {
         .object = object,
         .newest = newest,
@@ -262,7 +246,7 @@ static void publish_vpa(struct publisher *p, struct vpa_autoscaler *v, vpa_time 
     struct vpa_object_status status;
     vpa_object_status_build(&facts, &arena, &status);
     if (!is_standby(p) && is_known(p, v)) {
-        account_tell(p->ledger, vpa_autoscaler_note(v), &made, &rec, &status, now);
+        account_tell(p->options.ledger, vpa_autoscaler_note(v), &made, &rec, &status, now);
         if (newest && !vpa_object_status_equal_stored(&status, newest))
             start_patch(p, v, &status);
     }
@@ -279,8 +263,8 @@ static int wait_for_room(struct publisher *p, size_t limit)
 {
     p->limit = limit;
     while (!has_room(p))
-        if (vpa_loop_wait(p->loop, has_room, p, VPA_HOUR, NULL) < 0 &&
-            vpa_loop_is_stopping(p->loop))
+        if (vpa_loop_wait(p->options.loop, has_room, p, VPA_HOUR, NULL) < 0 &&
+            vpa_loop_is_stopping(p->options.loop))
             return -1;
     return 0;
 }
@@ -289,41 +273,41 @@ static int wait_for_room(struct publisher *p, size_t limit)
 static void end_query(struct publisher *p, bool is_whole, const struct vpa_candidate *foreign,
                       size_t foreign_count)
 {
-    if (!p->query)
+    if (!p->options.query)
         return;
     if (!is_whole) {
-        query_drop(p->query);
+        query_drop(p->options.query);
         return;
     }
     for (size_t i = 0; i < foreign_count; i++)
-        query_add_foreign(p->query, foreign[i].vpa, foreign[i].selector);
-    query_end(p->query);
+        query_add_foreign(p->options.query, foreign[i].vpa, foreign[i].selector);
+    query_end(p->options.query);
 }
 
 void publish_all(struct publisher *p, const struct vpa_candidate *foreign, size_t foreign_count,
                  vpa_duration ahead)
 {
     size_t count, evaluated = 0;
-    struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(p->cluster, &count);
+    struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(p->options.cluster, &count);
     struct metrics_objects *objects = metrics_objects_begin();
 
     p->ahead = ahead;
-    conflicts_find(&p->conflicts, p->cluster, foreign, foreign_count);
-    if (p->shadow)
-        shadow_begin(p->shadow);
-    if (p->query)
-        query_begin(p->query, count + foreign_count);
-    for (size_t i = 0; i < count && p->config->update_workers > 0; i++) {
-        if (wait_for_room(p, (size_t)p->config->update_workers) < 0)
+    conflicts_find(&p->conflicts, p->options.cluster, foreign, foreign_count);
+    if (p->options.shadow)
+        shadow_begin(p->options.shadow);
+    if (p->options.query)
+        query_begin(p->options.query, count + foreign_count);
+    for (size_t i = 0; i < count && p->options.config->update_workers > 0; i++) {
+        if (wait_for_room(p, (size_t)p->options.config->update_workers) < 0)
             break;
-        publish_vpa(p, vpas[i], vpa_loop_now(p->loop), objects);
+        publish_vpa(p, vpas[i], vpa_loop_now(p->options.loop), objects);
         evaluated++;
     }
     end_query(p, evaluated == count, foreign, foreign_count);
     if (wait_for_room(p, 1) < 0)
         cancel_patches(p);
-    else if (p->shadow)
-        shadow_end(p->shadow);
+    else if (p->options.shadow)
+        shadow_end(p->options.shadow);
     failures_report(&p->unpatched);
     failures_report(&p->missing);
     conflicts_release(&p->conflicts);
