@@ -8,6 +8,7 @@
 
 #include "checkpoint_identity.h"
 #include "checkpoint_states.h"
+#include "recommender.h"
 
 #include "vpa/api/checkpoint.h"
 #include "vpa/base/str.h"
@@ -229,14 +230,11 @@ static void put_names(struct vpa_json_writer *w, const struct checkpoint_identit
 static bool is_readable_history(const struct checkpoint_worker *worker,
                                 const struct vpa_checkpoint_status *status)
 {
-    const struct recommender_config *config = worker->writer->c->options.config;
     const char *container = checkpoint_entry_container(checkpoint_job_of(worker)->entry);
     struct vpa_aggregation aggregation;
     struct vpa_aggregate state;
 
-    vpa_aggregation_init(&aggregation);
-    aggregation.cpu_half_life = config->cpu_half_life;
-    aggregation.memory_half_life = config->memory_half_life;
+    recommender_aggregation(worker->writer->c->options.config, &aggregation);
     aggregation.memory_interval = vpa_autoscaler_memory_interval(worker->vpa, container);
     vpa_aggregate_init(&state, &aggregation, worker->now);
     bool readable = vpa_aggregate_load(&state, status, NULL) == 0 &&

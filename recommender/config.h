@@ -11,6 +11,8 @@
 #include "vpa/daemon/common_flags.h"
 #include "vpa/daemon/leader.h"
 #include "vpa/daemon/ledger.h"
+#include "vpa/model/estimator.h"
+#include "vpa/model/recommend.h"
 
 struct recommender_config { /* texts are borrowed from argv or the arena of parsing */
     struct vpa_common_flags common;
@@ -30,20 +32,8 @@ struct recommender_config { /* texts are borrowed from argv or the arena of pars
     int64_t update_workers;
     int64_t min_checkpoints;
 
-    double margin_fraction;
-    double pod_min_cpu_millicores;
-    double pod_min_memory_mb;
-    double cpu_target_percentile;
-    double cpu_lower_percentile;
-    double cpu_upper_percentile;
-    double memory_target_percentile;
-    double memory_lower_percentile;
-    double memory_upper_percentile;
-    vpa_duration cpu_confidence_interval;
-    vpa_duration memory_confidence_interval;
-    bool humanize_memory;
-    int64_t round_cpu_millicores;
-    int64_t round_memory_bytes;
+    struct vpa_estimator estimator;
+    struct vpa_rendering rendering;
     bool cpu_integer;
     struct vpa_quantity max_allowed_cpu;
     struct vpa_quantity max_allowed_memory;

@@ -25,8 +25,6 @@
 struct patch;
 struct publisher {
     struct publisher_options options;
-    struct vpa_estimator estimator;
-    struct vpa_rendering rendering;
     struct vpa_resource global_max_items[2];
     struct vpa_resource_list global_max;
     struct conflicts conflicts; /* of the pass */
@@ -48,22 +46,6 @@ struct patch {
     const char *name;
 };
 
-void publisher_estimator(const struct recommender_config *c, struct vpa_estimator *e)
-{
-    vpa_estimator_init(e);
-    e->percentile[VPA_TARGET][VPA_KIND_CPU] = c->cpu_target_percentile;
-    e->percentile[VPA_LOWER_BOUND][VPA_KIND_CPU] = c->cpu_lower_percentile;
-    e->percentile[VPA_UPPER_BOUND][VPA_KIND_CPU] = c->cpu_upper_percentile;
-    e->percentile[VPA_TARGET][VPA_KIND_MEMORY] = c->memory_target_percentile;
-    e->percentile[VPA_LOWER_BOUND][VPA_KIND_MEMORY] = c->memory_lower_percentile;
-    e->percentile[VPA_UPPER_BOUND][VPA_KIND_MEMORY] = c->memory_upper_percentile;
-    e->margin = c->margin_fraction;
-    e->min_cpu_millicores = c->pod_min_cpu_millicores;
-    e->min_memory_mb = c->pod_min_memory_mb;
-    e->confidence_interval[VPA_KIND_CPU] = c->cpu_confidence_interval;
-    e->confidence_interval[VPA_KIND_MEMORY] = c->memory_confidence_interval;
-}
-
 static void init_global_max(struct publisher *p)
 {
     p->global_max.items = p->global_max_items;
@@ -80,11 +62,6 @@ struct publisher *publisher_new(const struct publisher_options *options)
     struct publisher *p = vpa_xcalloc(1, sizeof *p);
 
     p->options = *options;
-    publisher_estimator(p->options.config, &p->estimator);
-    p->rendering =
-        (struct vpa_rendering){.humanize_memory = p->options.config->humanize_memory,
-                               .round_cpu_millicores = p->options.config->round_cpu_millicores,
-                               .round_memory_bytes = p->options.config->round_memory_bytes};
     init_global_max(p);
     vpa_buf_init(&p->body, PATCH_MAX);
     p->unpatched.message = "Cannot update VPA";
@@ -216,11 +193,11 @@ static void publish_vpa(struct publisher *p, struct vpa_autoscaler *v, vpa_time 
     const struct vpa_object *object = vpa_autoscaler_object(v);
     vpa_auto_arena arena = {0};
     struct vpa_estimates estimates;
-    vpa_estimate(p->options.cluster, v, &p->estimator, vpa_time_add(now, -p->ahead), &arena,
-                 &estimates);
+    vpa_estimate(p->options.cluster, v, &p->options.config->estimator, vpa_time_add(now, -p->ahead),
+                 &arena, &estimates);
     const struct vpa_recommendation_facts made = {.vpa = object,
                                                   .estimates = &estimates,
-                                                  .rendering = &p->rendering,
+                                                  .rendering = &p->options.config->rendering,
                                                   .integer_cpu = p->options.config->cpu_integer,
                                                   .global_max = &p->global_max};
     struct vpa_recommendation rec = vpa_recommendation_make(&arena, &made);

@@ -13,8 +13,6 @@
 #include "vpa/daemon/ledger.h"
 #include "vpa/kube/client.h"
 #include "vpa/model/cluster.h"
-#include "vpa/model/estimator.h"
-#include "vpa/model/recommend.h"
 #include "vpa/policy/match.h"
 
 #define PUBLISH_TIMEOUT VPA_MINUTE /* of one patch, waiting for the rate limit included */
@@ -31,9 +29,6 @@ struct publisher_options { /* all borrowed */
     struct vpa_ledger *ledger; /* told what changes; NULL: nobody */
     struct query *query;       /* answers with what was computed; NULL: none */
 };
-/* What the flags make of an estimator. */
-void publisher_estimator(const struct recommender_config *c, struct vpa_estimator *e);
-
 struct publisher;
 struct publisher *publisher_new(const struct publisher_options *options);
 void publisher_free(struct publisher *p); /* NULL is ignored */

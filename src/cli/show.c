@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../recommender/publish.h"
 #include "../../recommender/recommender.h"
 #include "daemon_config.h"
 #include "output.h"
@@ -407,7 +406,7 @@ static int run(struct cli *cli)
         return cli_complain(cli, &err);
     cli_config_read(cli, CLI_RECOMMENDER, &config, NULL);
     recommender_aggregation(&config.recommender, &s.aggregation);
-    publisher_estimator(&config.recommender, &s.estimator);
+    s.estimator = config.recommender.estimator;
     status = show_vpa(&s, &err);
     vpa_aggregation_release(&s.aggregation);
     free(s.items);

@@ -121,7 +121,7 @@ START_TEST(given_flags_need_no_deployment_where_its_place_is_not_asked)
     requests = 0;
     ck_assert_int_eq(cli_parse(&cli, (int)VPA_COUNT(argv), argv, &help, &err), 0);
     cli_config_read(&cli, CLI_RECOMMENDER, &config, NULL);
-    ck_assert_double_eq(config.recommender.margin_fraction, 0.2);
+    ck_assert_double_eq(config.recommender.estimator.margin, 0.2);
     ck_assert_uint_eq(requests, 0);
     ck_assert_uint_eq(cli.note_count, 0);
 }

@@ -9,7 +9,6 @@
 #include "captured_log.h"
 #include "../../recommender/config.h"
 #include "../../recommender/recommender.h"
-#include "../../recommender/publish.h"
 
 #include "vpa/base/str.h"
 
@@ -326,23 +325,23 @@ START_TEST(flags_reach_the_estimator)
     struct vpa_error err;
 
     parse((const char *const[4]){NULL}, &err);
-    publisher_estimator(&config, &plain);
+    plain = config.estimator;
     for (size_t i = 0; i < VPA_COUNT(rows); i++) {
         size_t offset = (size_t)((char *)rows[i].value - (char *)&e);
 
         ck_assert_int_eq(parse((const char *const[4]){rows[i].flag}, &err), VPA_FLAGS_RUN);
-        publisher_estimator(&config, &e);
+        e = config.estimator;
         ck_assert_msg(*rows[i].value == 7, "%s: %g", rows[i].flag, *rows[i].value);
         *rows[i].value = *(const double *)((const char *)&plain + offset);
         ck_assert_msg(memcmp(&e, &plain, sizeof(e)) == 0, "%s changes something else",
                       rows[i].flag);
     }
     parse((const char *const[4]){"--confidence-interval-cpu=7h"}, &err);
-    publisher_estimator(&config, &e);
+    e = config.estimator;
     ck_assert_int_eq(e.confidence_interval[VPA_KIND_CPU], 7 * VPA_HOUR);
     ck_assert_int_eq(e.confidence_interval[VPA_KIND_MEMORY], 24 * VPA_HOUR);
     parse((const char *const[4]){"--confidence-interval-memory=7h"}, &err);
-    publisher_estimator(&config, &e);
+    e = config.estimator;
     ck_assert_int_eq(e.confidence_interval[VPA_KIND_CPU], 24 * VPA_HOUR);
     ck_assert_int_eq(e.confidence_interval[VPA_KIND_MEMORY], 7 * VPA_HOUR);
 }
