@@ -7,7 +7,6 @@
 
 #include "access.h"
 #include "api_meters.h"
-#include "api_service.h"
 #include "front_proxy.h"
 #include "metrics.h"
 #include "query_certificate.h"
@@ -345,7 +344,7 @@ static void tell_of_pair(struct query_api *api, const struct vpa_error *err)
     api->said_of_pair = err ? vpa_xstrdup(err->text) : NULL;
     if (!err)
         return;
-    api_service_warn(api->options.events, "CertificateNotServed", err);
+    query_certificate_warn(api->options.events, "CertificateNotServed", err);
     if (api->certificate)
         VPA_ERROR("The recommendation API cannot serve its managed certificate", VPA_KERR(err));
     else

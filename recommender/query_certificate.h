@@ -1,7 +1,8 @@
 /*
  * --recommendation-api-manage-certificates: the certificate of the recommendation API is made,
  * shared and rotated by the replicas themselves (certificate_manager.h), and the caBundle of the
- * APIService follows (api_service.h). The replica that leads writes, the others take what it wrote.
+ * APIService by which API servers find it follows. The replica that leads writes, the others take
+ * what it wrote.
  *
  *     struct query_certificate *c = query_certificate_new(&options);
  *     if (query_certificate_is_due(c)) {
@@ -9,15 +10,25 @@
  *         const struct vpa_tls_pair *pair = query_certificate_next(c, served_pem);
  *         if (pair) ...                                                    // serve it
  *     }
+ *
+ * The APIService is the user's, or Helm's: it is neither made nor changed but for spec.caBundle,
+ * and that only when no injector of cert-manager fills it in. A write names the version that it
+ * rests on. There is no fight: the same bundle is written once in API_SERVICE_PAUSE at most. Each
+ * new reason why it is not right and stays so is said once, in the log and as a Warning event of
+ * the APIService.
  */
 #ifndef RECOMMENDER_QUERY_CERTIFICATE_H
 #define RECOMMENDER_QUERY_CERTIFICATE_H
 
+#include "query_object.h"
 #include "vpa/daemon/certificate_store.h"
 #include "vpa/kube/client.h"
 #include "vpa/kube/events.h"
 #include "vpa/net/tls.h"
 
+#define API_SERVICE_NAME "v1alpha1." QUERY_GROUP
+#define API_SERVICE_PATH "/apis/apiregistration.k8s.io/v1/apiservices/" API_SERVICE_NAME
+#define API_SERVICE_PAUSE VPA_MINUTE
 #define QUERY_CERTIFICATE_LOOK (10 * VPA_SECOND) /* at the APIService */
 
 struct query_certificate_options { /* borrowed */
@@ -46,5 +57,10 @@ const struct vpa_tls_pair *query_certificate_next(const struct query_certificate
                                                   const char *served_pem);
 /* Whether API servers take what is served, by the caBundle that was read last. */
 bool query_certificate_is_taken(const struct query_certificate *c, const char *served_pem);
+
+/* A Warning event of the APIService, about the certificate behind it. Not when another line has
+ * said already what is behind it. events NULL: nothing. */
+void query_certificate_warn(struct vpa_events *events, const char *reason,
+                            const struct vpa_error *err);
 
 #endif

@@ -5,7 +5,7 @@
 #ifndef TEST_CERTIFICATE_OBJECTS_H
 #define TEST_CERTIFICATE_OBJECTS_H
 
-#include "../../recommender/api_service.h"
+#include "../../recommender/query_certificate.h"
 #include "sim_cluster.h"
 
 #define SECRET_PATH "/api/v1/namespaces/ns/secrets/certificates"

@@ -1,7 +1,7 @@
 /* When passes begin, whatever else the loop has to do. */
 #include "recommender_fixture.h"
 
-#include "../../recommender/api_service.h"
+#include "../../recommender/query_certificate.h"
 
 #define SECRET "/api/v1/namespaces/kube-system/secrets/vpa-recommendation-certificates"
 #define PASSES 10
