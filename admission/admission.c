@@ -126,7 +126,7 @@ static bool is_due(void *ctx)
 {
     const struct admission *a = ctx;
 
-    return a->reload_due || a->register_due || (a->proof && proof_is_due(a->proof)) ||
+    return a->reload_due || a->register_due || (a->proof && keeper_is_due(a->proof->keeper)) ||
            (a->manager && vpa_certificate_manager_is_due(a->manager));
 }
 
@@ -152,7 +152,7 @@ static bool is_needed(const struct admission *a)
 {
     vpa_auto_buf ignored = VPA_BUF(VPA_ERROR_TEXT_MAX);
 
-    return a->ready && proof_must_answer(a->proof) && proof_is_alive(a->proof, &ignored);
+    return a->ready && proof_must_answer(a->proof) && self_test_is_alive(a->proof->test, &ignored);
 }
 
 /* What is still to be done at the start, or NULL. The scales too: all pods come to a new replica as
@@ -175,7 +175,7 @@ static bool is_ready(void *ctx, struct vpa_buf *why)
         vpa_buf_puts(why, first);
         return false;
     }
-    bool ready = proof_is_ready(a->proof, why) && is_fresh(a, why);
+    bool ready = self_test_is_ready(a->proof->test, why) && is_fresh(a, why);
 
     a->ready = a->ready || ready;
     return ready || is_needed(a);
@@ -185,7 +185,7 @@ static bool is_alive(void *ctx, struct vpa_buf *why)
 {
     struct admission *a = ctx;
 
-    return !a->proof || proof_is_alive(a->proof, why);
+    return !a->proof || self_test_is_alive(a->proof->test, why);
 }
 
 static void observe(struct admission *a, bool on)
@@ -202,7 +202,7 @@ static const char *live_bundle(void *ctx)
 
     if (!a->proof)
         return "";
-    struct registration *r = proof_registration(a->proof);
+    struct registration *r = a->proof->registration;
 
     return registration_state(r) == REGISTRATION_PRESENT ? registration_view(r)->ca : "";
 }
@@ -538,13 +538,13 @@ static void manage(struct admission *a)
 
 static void prove(struct admission *a)
 {
-    bool proof_due = proof_is_due(a->proof);
+    bool proof_due = keeper_is_due(a->proof->keeper);
 
     /* Before the registration is changed: another replica may have changed the certificates. */
     if (a->manager && (proof_due || vpa_certificate_manager_is_due(a->manager)))
         manage(a);
-    if (proof_is_due(a->proof))
-        proof_work(a->proof);
+    if (keeper_is_due(a->proof->keeper))
+        keeper_work(a->proof->keeper);
     if (a->manager)
         serve_managed_pair(a);
 }
@@ -559,8 +559,8 @@ static void start_lease(struct admission *a)
         .name = a->config->status_lease_name,
         .holder = a->options.host_name,
         .interval = a->config->status_lease_update_interval,
-        .healthy = a->proof ? proof_is_healthy : NULL,
-        .ctx = a->proof,
+        .healthy = a->proof ? self_test_is_healthy : NULL,
+        .ctx = a->proof ? a->proof->test : NULL,
     });
     vpa_status_writer_start(a->lease);
 }

@@ -17,6 +17,7 @@
 #include "vpa/daemon/status_lease.h"
 #include "vpa/json/json_writer.h"
 #include "vpa/kube/events.h"
+#include "vpa/net/tls.h"
 #include "webhook.h"
 
 struct keeper {
@@ -171,14 +172,28 @@ static void put_ca(struct keeper *k, struct vpa_json_patch *patch,
     vpa_auto_free char *path = vpa_xprintf("/webhooks/%zu/clientConfig/caBundle", view->index);
     vpa_auto_buf base64 = VPA_BUF(WEBHOOK_BODY_MAX);
 
-    webhook_encode_ca(k->options.ca(k->options.ctx), &base64);
+    webhook_encode_ca(k->options.facts->ca, &base64);
     vpa_json_put_string(vpa_json_patch_op(patch, VPA_PATCH_ADD, path), vpa_buf_text(&base64));
     vpa_json_patch_end_op(patch);
 }
 
+/* A certificate that has ended is none that another CA would repair. */
+static bool ca_is_wrong(const struct keeper *k, const struct registration_view *view)
+{
+    const struct keeper_facts *f = k->options.facts;
+    vpa_time now = vpa_loop_now(k->loop);
+
+    if (f->doubts_ca || strcmp(vpa_or_empty(f->ca), view->ca) == 0)
+        return false;
+    if (f->exact_ca)
+        return true;
+    return vpa_tls_verify(f->chain, view->ca, view->host, now, NULL) < 0 &&
+           vpa_tls_verify(f->chain, f->ca, view->host, now, NULL) == 0;
+}
+
 static bool must_put_ca(const struct keeper *k, const struct registration_view *view)
 {
-    return view->ca_is_ours && k->options.ca_is_wrong(k->options.ctx, view);
+    return view->ca_is_ours && ca_is_wrong(k, view);
 }
 
 static int put_parts(struct keeper *k, const struct registration_view *view, const char *what,
@@ -210,7 +225,7 @@ static int repair(struct keeper *k, const char *what, struct vpa_error *err)
 {
     const struct registration_wanted *wanted = &k->options.wanted;
     const struct registration_view *view = registration_view(k->options.registration);
-    const char *ca = k->options.ca(k->options.ctx);
+    const char *ca = k->options.facts->ca;
     vpa_auto_buf body = VPA_BUF(WEBHOOK_BODY_MAX);
 
     if (strcmp(what, "webhooks") == 0)
@@ -286,7 +301,7 @@ static const char *fault(struct keeper *k, bool *ours)
     if (*view->fault)
         return view->fault;
     *ours = view->ca_is_ours;
-    return k->options.ca_is_wrong(k->options.ctx, view) ? "caBundle" : NULL;
+    return ca_is_wrong(k, view) ? "caBundle" : NULL;
 }
 
 static void tell_right(struct keeper *k)

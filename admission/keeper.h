@@ -25,15 +25,19 @@
 #define KEEPER_PAUSE_MAX (5 * VPA_MINUTE)
 #define KEEPER_QUIET (10 * VPA_MINUTE)
 
+/* What the caBundle depends on. Tell the keeper of changes. */
+struct keeper_facts {
+    char *ca;       /* what it should be (PEM), NULL: none */
+    bool exact_ca;  /* and nothing else, even if that vouches for us */
+    bool doubts_ca; /* it may be another by now */
+    char *chain;    /* that we serve, PEM */
+};
+
 struct keeper_options {
     struct vpa_kube_client *client;    /* borrowed */
     struct registration_wanted wanted; /* what it points to is borrowed */
     struct registration *registration; /* borrowed */
-    /* What caBundle should be (PEM, NULL: none), and whether it does not do as it is. ctx is passed
-     * on. */
-    const char *(*ca)(void *ctx);
-    bool (*ca_is_wrong)(void *ctx, const struct registration_view *view);
-    void *ctx;
+    const struct keeper_facts *facts;  /* borrowed */
 };
 
 struct keeper;

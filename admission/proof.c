@@ -8,23 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "keeper.h"
 #include "meters.h"
-#include "self_test.h"
-#include "vpa/base/str.h"
 #include "vpa/net/tls.h"
-
-struct proof {
-    struct proof_options options;
-    struct registration *registration;
-    struct self_test *test;
-    struct keeper *keeper;
-    char *ca;        /* what caBundle should be, NULL: none */
-    bool exact_ca;   /* and nothing else */
-    bool doubts_ca;  /* it may be another by now */
-    bool registered; /* it has been written, or is not ours to write */
-    char *chain;     /* PEM */
-};
 
 static int registration_is_right(struct proof *p, struct vpa_error *err)
 {
@@ -62,10 +47,11 @@ static int trust(void *ctx, struct self_test_trust *trust, enum self_test_step *
     if (registration_is_out_of_sight(p->registration))
         return 0;
     *step = SELF_TEST_CHAIN;
-    if (vpa_tls_verify(p->chain, view->ca, view->host, now, err) < 0)
+    if (vpa_tls_verify(p->facts.chain, view->ca, view->host, now, err) < 0)
         return vpa_wrap(err, "caBundle of the registration");
     *step = SELF_TEST_VALIDITY;
-    if (vpa_tls_verify(p->chain, view->ca, view->host, vpa_time_add(now, PROOF_MARGIN), err) < 0)
+    if (vpa_tls_verify(p->facts.chain, view->ca, view->host, vpa_time_add(now, PROOF_MARGIN), err) <
+        0)
         return vpa_wrap(err, "two minutes from now");
     *trust = (struct self_test_trust){.verify = true, .name = view->host, .ca_pem = view->ca};
     return 0;
@@ -73,7 +59,7 @@ static int trust(void *ctx, struct self_test_trust *trust, enum self_test_step *
 
 bool proof_is_serving(const struct proof *p, const char *chain_pem)
 {
-    return strcmp(p->chain, chain_pem) == 0;
+    return strcmp(p->facts.chain, chain_pem) == 0;
 }
 
 int proof_would_take(struct proof *p, const char *chain_pem)
@@ -82,14 +68,14 @@ int proof_would_take(struct proof *p, const char *chain_pem)
 
     if (registration_state(p->registration) != REGISTRATION_PRESENT)
         return -1;
-    return vpa_tls_verify(chain_pem ? chain_pem : p->chain, view->ca, view->host,
+    return vpa_tls_verify(chain_pem ? chain_pem : p->facts.chain, view->ca, view->host,
                           vpa_loop_now(p->options.loop), NULL);
 }
 
 bool proof_would_lose(struct proof *p, const char *ca_pem)
 {
     return proof_would_take(p, NULL) == 0 &&
-           vpa_tls_verify(p->chain, ca_pem, registration_view(p->registration)->host,
+           vpa_tls_verify(p->facts.chain, ca_pem, registration_view(p->registration)->host,
                           vpa_loop_now(p->options.loop), NULL) < 0;
 }
 
@@ -101,33 +87,12 @@ static void on_change(void *ctx)
     keeper_look(p->keeper);
 }
 
-/* ---- the keeper's questions ---- */
-
-static const char *ca(void *ctx)
-{
-    return ((struct proof *)ctx)->ca;
-}
-
-/* A certificate that has ended is none that another CA would repair. */
-static bool ca_is_wrong(void *ctx, const struct registration_view *view)
-{
-    struct proof *p = ctx;
-    vpa_time now = vpa_loop_now(p->options.loop);
-
-    if (p->doubts_ca || strcmp(vpa_or_empty(p->ca), view->ca) == 0)
-        return false;
-    if (p->exact_ca)
-        return true;
-    return vpa_tls_verify(p->chain, view->ca, view->host, now, NULL) < 0 &&
-           vpa_tls_verify(p->chain, p->ca, view->host, now, NULL) == 0;
-}
-
 struct proof *proof_new(const struct proof_options *options)
 {
     struct proof *p = vpa_xcalloc(1, sizeof(*p));
 
     p->options = *options;
-    p->chain = vpa_xstrdup("");
+    p->facts.chain = vpa_xstrdup("");
     p->registration = registration_new(
         &(struct registration_options){.client = options->client,
                                        .wanted = {.config = options->config, .ns = options->ns},
@@ -143,9 +108,7 @@ struct proof *proof_new(const struct proof_options *options)
         &(struct keeper_options){.client = options->client,
                                  .wanted = {.config = options->config, .ns = options->ns},
                                  .registration = p->registration,
-                                 .ca = ca,
-                                 .ca_is_wrong = ca_is_wrong,
-                                 .ctx = p});
+                                 .facts = &p->facts});
     return p;
 }
 
@@ -156,8 +119,8 @@ void proof_free(struct proof *p)
     keeper_free(p->keeper);
     self_test_free(p->test);
     registration_free(p->registration);
-    free(p->chain);
-    free(p->ca);
+    free(p->facts.chain);
+    free(p->facts.ca);
     free(p);
 }
 
@@ -175,37 +138,27 @@ void proof_registered(struct proof *p)
     keeper_start(p->keeper);
 }
 
-bool proof_is_due(const struct proof *p)
-{
-    return keeper_is_due(p->keeper);
-}
-
-void proof_work(struct proof *p)
-{
-    keeper_work(p->keeper);
-}
-
 void proof_wants_ca(struct proof *p, const char *ca_pem, bool exactly)
 {
-    free(p->ca);
-    p->ca = ca_pem ? vpa_xstrdup(ca_pem) : NULL;
-    p->exact_ca = exactly;
+    free(p->facts.ca);
+    p->facts.ca = ca_pem ? vpa_xstrdup(ca_pem) : NULL;
+    p->facts.exact_ca = exactly;
     keeper_ca_is_new(p->keeper);
 }
 
 void proof_doubts_ca(struct proof *p, bool doubt)
 {
-    if (p->doubts_ca && !doubt)
+    if (p->facts.doubts_ca && !doubt)
         keeper_look(p->keeper);
-    p->doubts_ca = doubt;
+    p->facts.doubts_ca = doubt;
 }
 
 void proof_serves(struct proof *p, const char *chain_pem)
 {
     struct vpa_tls_info info;
 
-    free(p->chain);
-    p->chain = vpa_xstrdup(chain_pem);
+    free(p->facts.chain);
+    p->facts.chain = vpa_xstrdup(chain_pem);
     if (vpa_tls_describe(chain_pem, &info, NULL) == 0) {
         vpa_time seconds = info.not_after / VPA_SECOND;
 
@@ -215,29 +168,9 @@ void proof_serves(struct proof *p, const char *chain_pem)
     keeper_look(p->keeper);
 }
 
-struct registration *proof_registration(struct proof *p)
-{
-    return p->registration;
-}
-
-bool proof_is_healthy(void *ctx)
-{
-    return self_test_is_healthy(((struct proof *)ctx)->test);
-}
-
-bool proof_is_ready(struct proof *p, struct vpa_buf *why)
-{
-    return self_test_is_ready(p->test, why);
-}
-
 /* What it said when it could be read last. */
 bool proof_must_answer(const struct proof *p)
 {
     return p->options.config->webhook_failure_policy_fail ||
            registration_view(p->registration)->refuses;
-}
-
-bool proof_is_alive(struct proof *p, struct vpa_buf *why)
-{
-    return self_test_is_alive(p->test, why);
 }

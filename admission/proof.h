@@ -11,8 +11,8 @@
 #ifndef ADMISSION_PROOF_H
 #define ADMISSION_PROOF_H
 
-#include "registration.h"
-#include "vpa/base/buf.h"
+#include "keeper.h"
+#include "self_test.h"
 
 /* A certificate that ends within this time is none any more: what the updater has begun because of
  * the last renewal must be admitted by it yet. */
@@ -26,15 +26,20 @@ struct proof_options {
     int port;       /* of the webhook */
 };
 
-struct proof;
+struct proof {
+    struct registration *registration;
+    struct self_test *test; /* ask it how it is */
+    struct keeper *keeper;  /* let it work where the loop may wait */
+
+    struct proof_options options;
+    struct keeper_facts facts; /* owned */
+    bool registered;           /* it has been written, or is not ours to write */
+};
 struct proof *proof_new(const struct proof_options *options);
 void proof_free(struct proof *proof); /* NULL is allowed */
 void proof_start(struct proof *proof);
 /* From here on it is a failure that there is no registration. */
 void proof_registered(struct proof *proof);
-bool proof_is_due(const struct proof *proof);
-/* Keeps the registration as it should be (keeper.h). Pumps the loop. */
-void proof_work(struct proof *proof);
 /* What caBundle should be (PEM, copied; NULL: none). exactly: nothing else beside it, else a bundle
  * that vouches for what is served will do. */
 void proof_wants_ca(struct proof *proof, const char *ca_pem, bool exactly);
@@ -42,7 +47,6 @@ void proof_wants_ca(struct proof *proof, const char *ca_pem, bool exactly);
 void proof_doubts_ca(struct proof *proof, bool doubt);
 /* The chain (PEM, copied) that new connections get. */
 void proof_serves(struct proof *proof, const char *chain_pem);
-struct registration *proof_registration(struct proof *proof);
 bool proof_is_serving(const struct proof *proof, const char *chain_pem);
 /* Whether the API server, as far as its registration says, would take this chain now (NULL: the one
  * that is served): 0, or -1 also when that cannot be told. */
@@ -50,11 +54,7 @@ int proof_would_take(struct proof *proof, const char *chain_pem);
 /* Whether it takes the one that is served, and would not with that CA (PEM) as its bundle. */
 bool proof_would_lose(struct proof *proof, const char *ca_pem);
 
-/* For the status Lease; ctx is the proof. */
-bool proof_is_healthy(void *ctx);
-bool proof_is_ready(struct proof *proof, struct vpa_buf *why);
 /* Whether pods are refused while nobody answers, as far as is known. */
 bool proof_must_answer(const struct proof *proof);
-bool proof_is_alive(struct proof *proof, struct vpa_buf *why);
 
 #endif

@@ -116,18 +116,6 @@ static const struct sim_asked *last(const char *path)
 
 /* ---- the daemon ---- */
 
-static const char *ca(void *ctx)
-{
-    (void)ctx;
-    return OUR_CA;
-}
-
-static bool ca_is_wrong(void *ctx, const struct registration_view *view)
-{
-    (void)ctx;
-    return strcmp(view->ca, OUR_CA) != 0;
-}
-
 static void on_change(void *ctx)
 {
     (void)ctx;
@@ -136,6 +124,8 @@ static void on_change(void *ctx)
 
 static void setup(void)
 {
+    static char ours[] = OUR_CA;
+    static const struct keeper_facts facts = {.ca = ours, .exact_ca = true};
     const struct vpa_flags flags = {
         .rows = admission_flag_rows, .count = admission_flag_count, .values = &config};
 
@@ -145,11 +135,8 @@ static void setup(void)
     const struct registration_wanted wanted = {.config = &config, .ns = "kube-system"};
     registration = registration_new(
         &(struct registration_options){.client = client, .wanted = wanted, .changed = on_change});
-    keeper = keeper_new(&(struct keeper_options){.client = client,
-                                                 .wanted = wanted,
-                                                 .registration = registration,
-                                                 .ca = ca,
-                                                 .ca_is_wrong = ca_is_wrong});
+    keeper = keeper_new(&(struct keeper_options){
+        .client = client, .wanted = wanted, .registration = registration, .facts = &facts});
     for (size_t i = 0; i < admission_metric_count; i++)
         vpa_metric_reset(admission_metrics[i]);
     vpa_loop_pump(loop, VPA_HOUR); /* its monotonic time is not 0 */
@@ -790,7 +777,7 @@ START_TEST(says_what_the_server_would_take)
     ck_assert(proof_is_serving(proof, served.cert_pem));
     ck_assert(!proof_is_serving(proof, fresh.cert_pem));
     if (takes[_i].read)
-        registration_start(proof_registration(proof));
+        registration_start(proof->registration);
     work_for(VPA_SECOND);
     ck_assert_int_eq(proof_would_take(proof, NULL), takes[_i].served);
     ck_assert_int_eq(proof_would_take(proof, fresh.cert_pem), takes[_i].given);
