@@ -298,7 +298,7 @@ bool adviser_ask(struct adviser *a, struct vpa_arena *arena, const char *ns,
     *out = (struct vpa_recommendation){0};
     if (!vpa_buf_failed(&body))
         result = ask(a, arena, &body, out);
-    meter_recommendation_query(result);
+    vpa_metric_inc(&meter_queries, result);
     return out->present;
 }
 

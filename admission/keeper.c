@@ -125,7 +125,7 @@ static void report(struct keeper *k, const char *what)
 
 static void is_right(struct keeper *k)
 {
-    meter_registration(true);
+    vpa_metric_set(&meter_registration, 1);
     if (k->reported)
         VPA_INFO("The registration is right again", VPA_KV("name", name_of(k)));
     k->reported = NULL;
@@ -254,7 +254,7 @@ static void is_repaired(struct keeper *k, const char *what)
         k->insists = false;
         return;
     }
-    meter_repair(what);
+    vpa_metric_inc(&meter_repairs, what);
     VPA_WARN("The registration was not as it should be and is repaired", VPA_KV("name", name_of(k)),
              VPA_KV("what", what));
     tell(k, "RegistrationRepaired", what, "repaired");
@@ -311,7 +311,7 @@ static void tell_right(struct keeper *k)
     if (registration_state(r) == REGISTRATION_PRESENT)
         is_right(k);
     else if (registration_is_out_of_sight(r))
-        meter_registration(true);
+        vpa_metric_set(&meter_registration, 1);
 }
 
 /* Of a registration without a fault. */
@@ -342,7 +342,7 @@ void keeper_work(struct keeper *k)
 
     k->due = false;
     if (what)
-        meter_registration(false);
+        vpa_metric_set(&meter_registration, 0);
     if (what && ours)
         repair_in_time(k, what);
     else if (what)

@@ -162,7 +162,7 @@ void proof_serves(struct proof *p, const char *chain_pem)
     if (vpa_tls_describe(chain_pem, &info, NULL) == 0) {
         vpa_time seconds = info.not_after / VPA_SECOND;
 
-        meter_certificate((double)seconds);
+        vpa_metric_set(&meter_certificate, (double)seconds);
     }
     self_test_now(p->test);
     keeper_look(p->keeper);

@@ -66,7 +66,7 @@ static void fail(struct self_test *test, enum self_test_step step, const struct 
 
     if (err->code == VPA_CANCELLED)
         return;
-    meter_self_test_failed(self_test_step_name(step));
+    vpa_metric_inc(&meter_self_tests, self_test_step_name(step));
     if (was_said)
         return;
     vpa_replace_text(&test->said, err->text);

@@ -145,16 +145,17 @@ static void count(const struct admit_result *result, int64_t received, int64_t r
     double total = seconds_between(received, built);
 
     if (result->resource == ADMIT_POD)
-        meter_pod(result->status == ADMIT_APPLIED);
+        vpa_metric_inc(&meter_pods, result->status == ADMIT_APPLIED ? "true" : "false");
     if (result->calculation_failed)
-        meter_calculation_failed();
-    meter_step("read_request", seconds_between(received, read));
-    meter_step("admit", seconds_between(read, admitted));
-    meter_step("build_response", seconds_between(admitted, built));
-    meter_step("write_response", 0); /* the HTTP library writes it after this call */
-    meter_step("total", total);
-    meter_admission(admit_status_name(result->status), admit_resource_name(result->resource),
-                    total);
+        vpa_metric_inc(&meter_calculation_failures);
+    vpa_metric_observe(&meter_step_seconds, seconds_between(received, read), "read_request");
+    vpa_metric_observe(&meter_step_seconds, seconds_between(read, admitted), "admit");
+    vpa_metric_observe(&meter_step_seconds, seconds_between(admitted, built), "build_response");
+    /* The HTTP library writes it after this call. */
+    vpa_metric_observe(&meter_step_seconds, 0, "write_response");
+    vpa_metric_observe(&meter_step_seconds, total, "total");
+    vpa_metric_observe(&meter_admission_seconds, total, admit_status_name(result->status),
+                       admit_resource_name(result->resource));
 }
 
 /* How long this request may wait for its owners, 0 for not at all. */
@@ -241,8 +242,8 @@ void server_answer(struct server *server, const struct vpa_server_request *reque
 
     if (refuse(server, request, content_type, response)) {
         double total = seconds_between(received, vpa_monotonic_read());
-        meter_step("total", total);
-        meter_admission("error", "unknown", total);
+        vpa_metric_observe(&meter_step_seconds, total, "total");
+        vpa_metric_observe(&meter_admission_seconds, total, "error", "unknown");
         return;
     }
 
@@ -289,7 +290,7 @@ static bool is_new_refusal(struct server *server, const char *reason)
 
 void server_handshake_failed(void *ctx, const char *reason)
 {
-    meter_handshake_failed(reason);
+    vpa_metric_inc(&meter_handshakes, reason);
     if (is_new_refusal(ctx, reason))
         VPA_WARN("A TLS handshake with the webhook failed; further ones of the kind are counted",
                  VPA_KV("reason", reason));

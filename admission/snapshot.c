@@ -453,7 +453,7 @@ void snapshot_builder_publish(struct snapshot_builder *builder, struct vpa_owner
     atomic_init(&s->refs, 1);
     /* That it is there is enough: also one that cannot be read was meant. */
     s->panic = vpa_cache_has(builder->panic, builder->panic_ns, VPA_PANIC_CONFIG_MAP);
-    meter_panic(s->panic);
+    vpa_metric_set(&meter_panic, s->panic);
     s->owners = owners;
     vpa_shared_map_copy(&s->vpas, vpa_cache_map(builder->vpas));
     vpa_shared_map_copy(&s->targets, &builder->targets);

@@ -14,15 +14,15 @@ void api_meters_start(void);
 
 /* The chain (PEM) that is served from now on. */
 void api_meter_serves(const char *chain_pem);
-/* A step of vpa_certificates_step_name() was taken by this replica. */
-void api_meter_step(const char *step);
-/* A look found that API servers cannot use the API: "secret" (no certificates can be kept),
+/* Steps that this replica took, by vpa_certificates_step_name(). */
+extern struct vpa_metric api_meter_steps;
+/* Looks that found that API servers cannot use the API: "secret" (no certificates can be kept),
  * "registration" (the APIService), "chain" (its caBundle does not take what is served), "listener"
  * (the pair cannot be served). */
-void api_meter_failed(const char *step);
-/* The caBundle was written again because somebody had changed it. */
-void api_meter_repaired(void);
-/* One of vpa_server_handshake_failure(). */
-void api_meter_handshake_failed(const char *reason);
+extern struct vpa_metric api_meter_failures;
+/* "caBundle": written again because somebody had changed it. */
+extern struct vpa_metric api_meter_repairs;
+/* By vpa_server_handshake_failure(). */
+extern struct vpa_metric api_meter_handshakes;
 
 #endif

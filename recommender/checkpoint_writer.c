@@ -48,7 +48,7 @@ static void on_kept(struct checkpoint_worker *worker)
 
     vpa_events_record_warning(worker->writer->c->options.events, &ref, "UnreadableCheckpoint",
                               message);
-    metrics_unreadable_checkpoint();
+    vpa_metric_inc(&metrics_unreadable_checkpoints, "kept");
     checkpoint_names_found_copy(&worker->writer->c->names, ref.ns, name);
     free(VPA_STEAL(entry->unreadable));
     vpa_buf_release(&worker->copy);

@@ -21,7 +21,7 @@ void failures_report(struct failures *f)
         return;
     VPA_ERROR_UNLESS_TOLD(&f->err, f->message, VPA_KV("failures", (int64_t)f->count),
                           VPA_KV("first", f->first), VPA_KERR(&f->err));
-    metrics_failures(f->message, f->count);
+    vpa_metric_add(&metrics_failures, (double)f->count, f->message);
     free(VPA_STEAL(f->first));
     f->count = 0;
 }

@@ -44,7 +44,7 @@ static struct vpa_metric first_latency =
 static struct vpa_metric execution_latency =
     VPA_HISTOGRAM("vpa_recommender_execution_latency_seconds", "Time of the parts of a pass",
                   execution_bounds, "step");
-static struct vpa_metric aggregates_count =
+struct vpa_metric metrics_aggregates =
     VPA_GAUGE("vpa_recommender_aggregate_container_states_count", "Aggregate container states");
 static struct vpa_metric usage_responses = VPA_COUNTER(
     "vpa_recommender_metric_server_responses", "Readings of the usage", "is_error", "client_name");
@@ -54,10 +54,10 @@ static struct vpa_metric prometheus_count =
 static struct vpa_metric prometheus_seconds =
     VPA_HISTOGRAM("vpa_recommender_prometheus_client_api_requests_duration_seconds",
                   "Time of requests to Prometheus", prometheus_bounds, "code", "method");
-static struct vpa_metric unreadable_checkpoints =
+struct vpa_metric metrics_unreadable_checkpoints =
     VPA_COUNTER("vpa_recommender_unreadable_checkpoints_total",
                 "Checkpoints that could not be read and were kept aside", "outcome");
-static struct vpa_metric failures =
+struct vpa_metric metrics_failures =
     VPA_COUNTER("vpa_recommender_failures_total",
                 "Writes and readings that failed, by the log line that tells of them.", "message");
 
@@ -90,11 +90,11 @@ static struct vpa_metric memory_recommendations = VPA_HISTOGRAM(
 static struct vpa_metric relative_changes = VPA_HISTOGRAM(
     "vpa_quality_relative_recommendation_changes", "new / old - 1 of consecutive recommendations",
     relative_bounds, "update_mode", "resource", "vpa_size_log2");
-static struct vpa_metric shadow_differences =
+struct vpa_metric metrics_shadow_differences =
     VPA_HISTOGRAM("vpa_recommender_shadow_relative_difference",
                   "(ours - theirs) / theirs of a recommended value, in a shadow", relative_bounds,
                   "bound", "resource");
-static struct vpa_metric queries =
+struct vpa_metric metrics_queries =
     VPA_COUNTER("vpa_recommender_recommendation_queries_total",
                 "Queries for the recommendation of a pod, by what was answered", "result");
 static struct vpa_metric resource_lookups = VPA_COUNTER(
@@ -104,14 +104,14 @@ static struct vpa_metric *const table[] = {
     &objects_count,
     &first_latency,
     &execution_latency,
-    &aggregates_count,
+    &metrics_aggregates,
     &usage_responses,
     &prometheus_count,
     &prometheus_seconds,
-    &unreadable_checkpoints,
-    &failures,
-    &shadow_differences,
-    &queries,
+    &metrics_unreadable_checkpoints,
+    &metrics_failures,
+    &metrics_shadow_differences,
+    &metrics_queries,
     &relative_diffs,
     &missing_count,
     &cpu_over,
@@ -249,11 +249,6 @@ void metrics_first_recommendation(vpa_duration after)
     vpa_metric_observe(&first_latency, seconds(after));
 }
 
-void metrics_aggregates(size_t count)
-{
-    vpa_metric_set(&aggregates_count, (double)count);
-}
-
 void metrics_usage_response(bool is_error)
 {
     vpa_metric_inc(&usage_responses, bool_text(is_error), "default-metrics-client");
@@ -273,24 +268,13 @@ void metrics_prometheus_response(int code, const char *method, vpa_duration took
     vpa_metric_observe(&prometheus_seconds, seconds(took), code_text, lower);
 }
 
-void metrics_shadow_difference(const char *bound, const char *resource, double difference)
-{
-    vpa_metric_observe(&shadow_differences, difference, bound, resource);
-}
-
-static void start(struct vpa_metric *metric, const char *const *values, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        vpa_metric_add(metric, 0, values[i]);
-}
-
 const char *const metrics_bounds[METRICS_BOUNDS] = {"target", "lowerBound", "upperBound"};
 
 static void start_differences(void)
 {
     for (size_t b = 0; b < METRICS_BOUNDS; b++)
         for (enum vpa_kind k = 0; k < VPA_KINDS; k++)
-            vpa_metric_add(&shadow_differences, 0, metrics_bounds[b], vpa_kind_name(k));
+            vpa_metric_add(&metrics_shadow_differences, 0, metrics_bounds[b], vpa_kind_name(k));
 }
 
 void metrics_start(void)
@@ -308,33 +292,18 @@ void metrics_start(void)
     static const char *const answers[] = {"Recommendation", "NoRecommendation", "NoVPA",
                                           "UnknownController"};
 
-    start(&failures, messages, VPA_COUNT(messages));
-    start(&queries, answers, VPA_COUNT(answers));
-    vpa_metric_add(&unreadable_checkpoints, 0, "kept");
+    vpa_metric_start(&metrics_failures, messages, VPA_COUNT(messages));
+    vpa_metric_start(&metrics_queries, answers, VPA_COUNT(answers));
+    vpa_metric_add(&metrics_unreadable_checkpoints, 0, "kept");
     start_differences();
     measures_start();
     api_meters_start();
-}
-
-void metrics_failures(const char *message, size_t count)
-{
-    vpa_metric_add(&failures, (double)count, message);
-}
-
-void metrics_unreadable_checkpoint(void)
-{
-    vpa_metric_inc(&unreadable_checkpoints, "kept");
 }
 
 static void count_lookups(const char *source, size_t count)
 {
     if (count > 0)
         vpa_metric_add(&resource_lookups, (double)count, source);
-}
-
-void metrics_query(const char *result)
-{
-    vpa_metric_inc(&queries, result);
 }
 
 void metrics_resource_lookups(const struct vpa_lookups *lookups)

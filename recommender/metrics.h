@@ -31,24 +31,25 @@ struct vpa_model_hooks recommender_quality_hooks(const struct recommender_qualit
 void metrics_step(const char *step, vpa_duration took);
 /* Seconds from the creation of a VPA to its first recommendation. */
 void metrics_first_recommendation(vpa_duration after);
-void metrics_aggregates(size_t count);
+extern struct vpa_metric metrics_aggregates;
 /* One reading of the usage. */
 void metrics_usage_response(bool is_error);
 void metrics_prometheus_response(int code, const char *method, vpa_duration took);
 /* The families that upstream does not have are there with 0 before anything has happened, those
  * whose labels name a VPA with a series that names none; upstream's appear as upstream's do. */
 void metrics_start(void);
-/* Failures that one line of the log tells of; message: constant text. */
-void metrics_failures(const char *message, size_t count);
-/* A checkpoint that could not be read was kept aside (no upstream counterpart). */
-void metrics_unreadable_checkpoint(void);
-/* (ours - theirs) / theirs, of a shadow (no upstream counterpart); bound: one of metrics_bounds. */
+/* By the line of the log that tells of them: constant text. */
+extern struct vpa_metric metrics_failures;
+/* Checkpoints that could not be read: "kept" aside (no upstream counterpart). */
+extern struct vpa_metric metrics_unreadable_checkpoints;
+/* (ours - theirs) / theirs, of a shadow (no upstream counterpart), by bound (one of metrics_bounds)
+ * and resource. */
 #define METRICS_BOUNDS 3
 extern const char *const metrics_bounds[METRICS_BOUNDS];
-void metrics_shadow_difference(const char *bound, const char *resource, double difference);
-/* One query was answered: Recommendation, NoVPA, NoRecommendation, UnknownController, or the reason
- * of the Status (no upstream counterpart). Any thread. */
-void metrics_query(const char *result);
+extern struct vpa_metric metrics_shadow_differences;
+/* Queries that were answered: Recommendation, NoVPA, NoRecommendation, UnknownController, or the
+ * reason of the Status (no upstream counterpart). Any thread. */
+extern struct vpa_metric metrics_queries;
 /* Container requests read: from the status of the pod, else from its spec. */
 void metrics_resource_lookups(const struct vpa_lookups *lookups);
 

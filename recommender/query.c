@@ -368,11 +368,11 @@ static const char *answer(struct query *q, const char *ns, const struct vpa_serv
 void query_answer(void *ctx, const struct vpa_server_request *request,
                   struct vpa_server_response *response)
 {
-    metrics_query(answer(ctx, NULL, request, response));
+    vpa_metric_inc(&metrics_queries, answer(ctx, NULL, request, response));
 }
 
 void query_answer_in(struct query *q, const char *ns, const struct vpa_server_request *request,
                      struct vpa_server_response *response)
 {
-    metrics_query(answer(q, ns, request, response));
+    vpa_metric_inc(&metrics_queries, answer(q, ns, request, response));
 }

@@ -185,7 +185,7 @@ static void answer(void *ctx, const struct vpa_server_request *request,
     if (ns) {
         const char *reason = refuse(api, request, &arena, ns, response);
         if (reason)
-            metrics_query(reason);
+            vpa_metric_inc(&metrics_queries, reason);
         else
             query_answer_in(api->options.query, ns, request, response);
     } else if (!vpa_str_eq(request->method, "GET") && !vpa_str_eq(request->method, "HEAD")) {
@@ -283,7 +283,7 @@ static bool is_same(const struct vpa_tls_pair *a, const struct vpa_tls_pair *b)
 static void on_failed_handshake(void *ctx, const char *reason)
 {
     (void)ctx;
-    api_meter_handshake_failed(reason);
+    vpa_metric_inc(&api_meter_handshakes, reason);
 }
 
 static int listen(struct query_api *api, const struct vpa_tls_pair *pair, struct vpa_error *err)
@@ -337,7 +337,7 @@ static int reload(struct query_api *api, struct vpa_error *err)
 static void tell_of_pair(struct query_api *api, const struct vpa_error *err)
 {
     if (err)
-        api_meter_failed("listener");
+        vpa_metric_inc(&api_meter_failures, "listener");
     if (err && vpa_error_says(err, api->said_of_pair))
         return;
     free(api->said_of_pair);
@@ -389,7 +389,7 @@ void query_api_work(struct query_api *api)
     if (next)
         serve_copy(api, next);
     if (api->pair.cert_pem && !query_certificate_is_taken(api->certificate, api->pair.cert_pem))
-        api_meter_failed("chain");
+        vpa_metric_inc(&api_meter_failures, "chain");
 }
 
 /* ---- life ---- */

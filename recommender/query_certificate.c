@@ -48,7 +48,7 @@ static void complain(struct query_certificate *c, const struct vpa_error *err)
 {
     if (vpa_loop_is_stopping(c->loop))
         return;
-    api_meter_failed("registration");
+    vpa_metric_inc(&api_meter_failures, "registration");
     if (vpa_error_says(err, c->said))
         return;
     free(c->said);
@@ -180,7 +180,7 @@ static void repair(struct query_certificate *c, const char *wanted)
     }
     VPA_INFO("The recommendation API has our caBundle", VPA_KV("name", API_SERVICE_NAME));
     if (vpa_str_eq(c->written, wanted))
-        api_meter_repaired();
+        vpa_metric_inc(&api_meter_repairs, "caBundle");
     free(c->written);
     c->written = vpa_xstrdup(wanted);
     c->written_at = vpa_loop_monotonic(c->loop);
@@ -217,14 +217,14 @@ static const char *live_bundle(void *ctx)
 static void on_step(void *ctx, enum vpa_certificates_step step)
 {
     (void)ctx;
-    api_meter_step(vpa_certificates_step_name(step));
+    vpa_metric_inc(&api_meter_steps, vpa_certificates_step_name(step));
 }
 
 static void on_failure(void *ctx, const struct vpa_error *err, bool is_new)
 {
     const struct query_certificate *c = ctx;
 
-    api_meter_failed("secret");
+    vpa_metric_inc(&api_meter_failures, "secret");
     if (is_new)
         query_certificate_warn(c->options.events, "CertificatesNotKept", err);
 }

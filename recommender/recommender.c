@@ -519,7 +519,7 @@ static void run_steps(struct recommender *r)
     else if (is_to_load_again(r))
         load_new_histories(r);
     refill_pass(r->refill);
-    metrics_aggregates(vpa_cluster_aggregate_count(r->cluster));
+    vpa_metric_set(&metrics_aggregates, (double)vpa_cluster_aggregate_count(r->cluster));
     lap(&watch, "LoadMetrics");
     feeder_remove_deleted_pods(r->feeder);
     count_lookups(r);

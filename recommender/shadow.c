@@ -111,7 +111,7 @@ static void compare_values(struct shadow *s, const struct vpa_object *vpa,
         return;
     double difference = (ours_value - theirs_value) / theirs_value;
     note(&s->current.rows[bound][resource], difference, vpa, ours->container_name);
-    metrics_shadow_difference(metrics_bounds[bound], name, difference);
+    vpa_metric_observe(&metrics_shadow_differences, difference, metrics_bounds[bound], name);
 }
 
 static void compare_containers(struct shadow *s, const struct vpa_object *vpa,

@@ -109,6 +109,12 @@ void vpa_metric_add_to(struct vpa_metric *metric, double delta, const char *cons
     metric_unlock(metric);
 }
 
+void vpa_metric_start(struct vpa_metric *metric, const char *const *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        vpa_metric_add(metric, 0, values[i]);
+}
+
 void vpa_metric_set_to(struct vpa_metric *metric, double x, const char *const *values)
 {
     metric_lock(metric);

@@ -561,7 +561,7 @@ START_TEST(what_is_not_known_is_neither_right_nor_wrong)
 {
     answer("GET", 500, NULL);
     for (int right = 0; right < 2; right++) {
-        meter_registration(right);
+        vpa_metric_set(&meter_registration, right);
         start();
         keeper_look(keeper);
         work_for(VPA_SECOND);

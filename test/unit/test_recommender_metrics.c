@@ -89,7 +89,7 @@ START_TEST(our_counters_are_there_from_the_start)
     ck_assert(shows("vpa_recommender_measure_slack{algorithm=\"crane\",resource=\"cpu\"} 0"));
     ck_assert(shows("vpa_recommender_vpa_measure_used_total{namespace=\"\",resource=\"cpu\","
                     "vpa=\"\"} 0"));
-    metrics_failures("Cannot save checkpoint for VPA", 2);
+    vpa_metric_add(&metrics_failures, 2, "Cannot save checkpoint for VPA");
     metrics_start(); /* takes nothing back */
     ck_assert(
         shows("vpa_recommender_failures_total{message=\"Cannot save checkpoint for VPA\"} 2"));
@@ -103,8 +103,8 @@ END_TEST
 START_TEST(all_begin_anew)
 {
     sample(VPA_KIND_CPU, false, 100, 0);
-    metrics_failures("A test failed", 3);
-    api_meter_repaired();
+    vpa_metric_add(&metrics_failures, 3, "A test failed");
+    vpa_metric_inc(&api_meter_repairs, "caBundle");
     ck_assert(shows("vpa_recommender_registration_repairs_total{what=\"caBundle\"} 1"));
     recommender_metrics_reset();
     ck_assert(!shows("vpa_recommender_registration_repairs_total{what=\"caBundle\"} 1"));

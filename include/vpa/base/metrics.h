@@ -90,6 +90,8 @@ double vpa_metric_sum_of(struct vpa_metric *metric, const char *const *values);
 /* Drops one series, for what is there no more; true when there was one. */
 #define vpa_metric_remove(metric, ...) vpa_metric_remove_from(metric, VPA_LABELS_(__VA_ARGS__))
 bool vpa_metric_remove_from(struct vpa_metric *metric, const char *const *values);
+/* Series that are there with 0 before anything has happened, of a metric with one label. */
+void vpa_metric_start(struct vpa_metric *metric, const char *const *values, size_t count);
 size_t vpa_metric_series(struct vpa_metric *metric); /* how many there are */
 /* Drops the series that are not to be kept, by their label values as they were given; keep must not
  * use the metric. */
