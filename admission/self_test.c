@@ -46,7 +46,7 @@ static const char review[] =
     "\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"none\","
     "\"resources\":{\"requests\":{\"cpu\":\"10m\",\"memory\":\"16Mi\"}}}]}}}}";
 
-const char *self_test_step_name(enum self_test_step step)
+static const char *step_name(enum self_test_step step)
 {
     static const char *const names[] = {
         [SELF_TEST_REGISTRATION] = "registration",
@@ -66,12 +66,12 @@ static void fail(struct self_test *test, enum self_test_step step, const struct 
 
     if (err->code == VPA_CANCELLED)
         return;
-    vpa_metric_inc(&meter_self_tests, self_test_step_name(step));
+    vpa_metric_inc(&meter_self_tests, step_name(step));
     if (was_said)
         return;
     vpa_replace_text(&test->said, err->text);
     VPA_ERROR("The API server cannot use the webhook, its status lease is not renewed",
-              VPA_KV("step", self_test_step_name(step)), VPA_KERR(err));
+              VPA_KV("step", step_name(step)), VPA_KERR(err));
 }
 
 /* Allowed, with the uid of the question, in the form that an API server accepts. */

@@ -29,7 +29,6 @@ enum self_test_step {
     SELF_TEST_HANDSHAKE,    /* no connection to the own port, or no TLS as verified */
     SELF_TEST_ANSWER,       /* the sample pod was not answered as it must be */
 };
-const char *self_test_step_name(enum self_test_step step);
 
 struct self_test_trust { /* texts are borrowed until the next call */
     bool verify;         /* false: the registration cannot be read, the certificate is not judged */

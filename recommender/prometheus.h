@@ -74,8 +74,6 @@ void prom_plan_release(struct prom_plan *plan);
 
 /* "cpu", "memory", "labels": how errors name the query. */
 const char *prom_kind_name(enum prom_kind kind);
-/* The PromQL text. Nothing that comes from flags is escaped: operators rely on it. */
-void prom_query_text(const struct prom_plan *plan, enum prom_kind kind, struct vpa_buf *out);
 /* Form arguments, sorted by name; those of the address come along. */
 void prom_arguments(const struct prom_plan *plan, enum prom_kind kind, vpa_time now,
                     struct vpa_buf *out);

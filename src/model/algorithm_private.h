@@ -52,9 +52,6 @@ struct vpa_algorithm {
  * the first window that was seen to the open one. */
 void vpa_band_set(struct vpa_estimate *out, int64_t seconds, enum vpa_kind kind, double amount);
 
-/* A Go duration, or whole days with a sign: 7d, -1d, 007d. */
-int vpa_parse_days(const char *text, vpa_duration *out, struct vpa_error *err) VPA_MUST_CHECK;
-
 /* Reading a stored state: the member as a finite number, 0 when absent. VPA_INVALID names it. */
 int vpa_stored_number(const struct vpa_json *object, const char *name, double *out,
                       struct vpa_error *err) VPA_MUST_CHECK;

@@ -190,7 +190,7 @@ void vpa_group_unlink(struct vpa_group *group, struct vpa_autoscaler *v)
 /* Most groups have one or two; pods with equal labels can make it a hundred thousand. */
 #define MEMBERS_FEW 16
 
-struct vpa_member *vpa_group_find_member(const struct vpa_group *group, const char *name)
+static struct vpa_member *find_member(const struct vpa_group *group, const char *name)
 {
     if (group->places)
         return vpa_table_find(group->places, name);
@@ -227,7 +227,7 @@ static void note_place(struct vpa_group *group)
 struct vpa_member *vpa_group_get_member(struct vpa_cluster *c, struct vpa_group *group,
                                         const char *name, vpa_time now)
 {
-    struct vpa_member *m = vpa_group_find_member(group, name);
+    struct vpa_member *m = find_member(group, name);
 
     if (m)
         return m;
@@ -285,7 +285,7 @@ size_t vpa_group_feed(struct vpa_group *group, const struct vpa_tracked_pod *pod
     for (size_t i = 0; i < pod->container_count; i++) {
         const struct vpa_tracked_container *container = &pod->containers[i];
         struct vpa_member *m =
-            container->member ? container->member : vpa_group_find_member(group, container->name);
+            container->member ? container->member : find_member(group, container->name);
         if (m && !m->group) {
             m->group = group;
             fed++;

@@ -169,7 +169,6 @@ struct vpa_group *vpa_group_get(struct vpa_cluster *c, const char *ns,
                                 const struct vpa_labels *labels);
 /* Frees the group when it has neither pods nor aggregates. */
 void vpa_group_drop_if_unused(struct vpa_cluster *c, struct vpa_group *group);
-struct vpa_member *vpa_group_find_member(const struct vpa_group *group, const char *name);
 /* Finds or makes; a new one takes the settings of the VPAs that match. */
 struct vpa_member *vpa_group_get_member(struct vpa_cluster *c, struct vpa_group *group,
                                         const char *name, vpa_time now);

@@ -204,7 +204,7 @@ static void encode_condition(struct vpa_json_writer *w, const struct vpa_conditi
     vpa_json_close_object(w);
 }
 
-void vpa_object_status_encode(struct vpa_json_writer *w, const struct vpa_object_status *status)
+static void encode_status(struct vpa_json_writer *w, const struct vpa_object_status *status)
 {
     vpa_json_open_object(w);
     if (status->recommendation.present) {
@@ -231,7 +231,7 @@ void vpa_object_status_encode_patch(struct vpa_json_writer *w,
     vpa_json_member_string(w, "op", "add");
     vpa_json_member_string(w, "path", "/status");
     vpa_json_key(w, "value");
-    vpa_object_status_encode(w, status);
+    encode_status(w, status);
     vpa_json_close_object(w);
     vpa_json_close_array(w);
 }

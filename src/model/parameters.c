@@ -14,7 +14,8 @@
 
 /* ---- one value ---- */
 
-int vpa_parse_days(const char *text, vpa_duration *out, struct vpa_error *err)
+/* A Go duration, or whole days with a sign: 7d, -1d, 007d. */
+static int parse_days(const char *text, vpa_duration *out, struct vpa_error *err)
 {
     size_t len = strlen(text);
     int64_t days;
@@ -55,7 +56,7 @@ static int read_number(const struct vpa_parameter *p, const char *text,
 static int read_duration(const struct vpa_parameter *p, const char *text,
                          struct vpa_parameter_value *out, struct vpa_error *err)
 {
-    if (vpa_parse_days(text, &out->duration, NULL) < 0)
+    if (parse_days(text, &out->duration, NULL) < 0)
         return vpa_fail(err, VPA_INVALID,
                         "%s: \"%.64s\" is not a duration; write 1h30m, or whole days as 7d", p->key,
                         text);

@@ -51,8 +51,6 @@ void vpa_object_status_build(const struct vpa_object_status_facts *facts, struct
  * empty. */
 bool vpa_object_status_equal_stored(const struct vpa_object_status *status,
                                     const struct vpa_object *object);
-/* {"recommendation":{..},"conditions":[..],"observedGeneration":1} */
-void vpa_object_status_encode(struct vpa_json_writer *w, const struct vpa_object_status *status);
 /* The body of the status patch: [{"op":"add","path":"/status","value":{..}}] */
 void vpa_object_status_encode_patch(struct vpa_json_writer *w,
                                     const struct vpa_object_status *status);
