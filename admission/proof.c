@@ -140,8 +140,7 @@ void proof_registered(struct proof *p)
 
 void proof_wants_ca(struct proof *p, const char *ca_pem, bool exactly)
 {
-    free(p->facts.ca);
-    p->facts.ca = ca_pem ? vpa_xstrdup(ca_pem) : NULL;
+    vpa_replace_text(&p->facts.ca, ca_pem);
     p->facts.exact_ca = exactly;
     keeper_ca_is_new(p->keeper);
 }
@@ -157,8 +156,7 @@ void proof_serves(struct proof *p, const char *chain_pem)
 {
     struct vpa_tls_info info;
 
-    free(p->facts.chain);
-    p->facts.chain = vpa_xstrdup(chain_pem);
+    vpa_replace_text(&p->facts.chain, chain_pem);
     if (vpa_tls_describe(chain_pem, &info, NULL) == 0) {
         vpa_time seconds = info.not_after / VPA_SECOND;
 

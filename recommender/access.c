@@ -154,8 +154,7 @@ static void complain(struct access *a, const struct vpa_error *err)
 {
     if (vpa_error_says(err, a->said))
         return;
-    free(a->said);
-    a->said = vpa_xstrdup(err->text);
+    vpa_replace_text(&a->said, err->text);
     VPA_ERROR_UNLESS_TOLD(err, "Cannot ask whether a recommendation query is allowed",
                           VPA_KERR(err));
 }

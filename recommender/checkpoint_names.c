@@ -223,10 +223,8 @@ char *checkpoint_names_assign(struct checkpoint_names *names, struct checkpoint_
 
     if (!entry->named)
         settle_name(names, entry, p.ns, name);
-    if (entry->other_name) {
-        free(name);
-        name = vpa_xstrdup(entry->other_name);
-    }
+    if (entry->other_name)
+        vpa_replace_text(&name, entry->other_name);
     free(p.text);
     return name;
 }

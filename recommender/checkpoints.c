@@ -215,8 +215,7 @@ static void keep_unreadable(struct checkpoints *c, const struct checkpoint_ident
 
     VPA_ERROR("Error while loading checkpoint; it will be kept aside", VPA_KV("namespace", id->ns),
               VPA_KV("checkpoint", id->name), VPA_KERR(err));
-    free(entry->unreadable);
-    entry->unreadable = vpa_xstrdup(id->name);
+    vpa_replace_text(&entry->unreadable, id->name);
 }
 
 static bool is_fresh(const struct checkpoints *c, const struct vpa_autoscaler *v)

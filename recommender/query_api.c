@@ -207,8 +207,7 @@ static void take_front(struct query_api *api, struct front_proxy *front)
     api->front = front;
     pthread_mutex_unlock(&api->lock);
     front_proxy_unref(old);
-    free(api->said);
-    api->said = NULL;
+    vpa_replace_text(&api->said, NULL);
 }
 
 static int read_settings(struct query_api *api, const struct vpa_kube_result *result,
@@ -239,8 +238,7 @@ static void on_settings(void *ctx, const struct vpa_kube_result *result,
 
     api->reading = NULL;
     if (read_settings(api, result, failure, &err) < 0 && !vpa_error_says(&err, api->said)) {
-        free(api->said);
-        api->said = vpa_xstrdup(err.text);
+        vpa_replace_text(&api->said, err.text);
         VPA_ERROR_UNLESS_TOLD(&err, "Cannot read how the cluster authenticates its proxies",
                               VPA_KERR(&err));
     }
@@ -340,8 +338,7 @@ static void tell_of_pair(struct query_api *api, const struct vpa_error *err)
         vpa_metric_inc(&api_meter_failures, "listener");
     if (err && vpa_error_says(err, api->said_of_pair))
         return;
-    free(api->said_of_pair);
-    api->said_of_pair = err ? vpa_xstrdup(err->text) : NULL;
+    vpa_replace_text(&api->said_of_pair, err ? err->text : NULL);
     if (!err)
         return;
     query_certificate_warn(api->options.events, "CertificateNotServed", err);

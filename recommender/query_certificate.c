@@ -51,8 +51,7 @@ static void complain(struct query_certificate *c, const struct vpa_error *err)
     vpa_metric_inc(&api_meter_failures, "registration");
     if (vpa_error_says(err, c->said))
         return;
-    free(c->said);
-    c->said = vpa_xstrdup(err->text);
+    vpa_replace_text(&c->said, err->text);
     VPA_ERROR_UNLESS_TOLD(err, "The caBundle of the recommendation API is not as it should be",
                           VPA_KV("name", API_SERVICE_NAME), VPA_KERR(err));
     query_certificate_warn(c->options.events, "CABundleFaulty", err);
@@ -63,8 +62,7 @@ static void is_right(struct query_certificate *c)
     if (c->said)
         VPA_INFO("The caBundle of the recommendation API is right again",
                  VPA_KV("name", API_SERVICE_NAME));
-    free(c->said);
-    c->said = NULL;
+    vpa_replace_text(&c->said, NULL);
 }
 
 /* ---- reading ---- */
@@ -181,8 +179,7 @@ static void repair(struct query_certificate *c, const char *wanted)
     VPA_INFO("The recommendation API has our caBundle", VPA_KV("name", API_SERVICE_NAME));
     if (vpa_str_eq(c->written, wanted))
         vpa_metric_inc(&api_meter_repairs, "caBundle");
-    free(c->written);
-    c->written = vpa_xstrdup(wanted);
+    vpa_replace_text(&c->written, wanted);
     c->written_at = vpa_loop_monotonic(c->loop);
 }
 

@@ -59,8 +59,7 @@ static char *choose_key(const struct vpa_cluster *c, const struct vpa_autoscaler
         index_key(&key, v->ns, r->key, value);
         size_t size = bucket_size(c, vpa_buf_text(&key));
         if (!best || size < best_size) {
-            free(best);
-            best = vpa_xstrdup(vpa_buf_text(&key));
+            vpa_replace_text(&best, vpa_buf_text(&key));
             best_size = size;
         }
     }
@@ -324,8 +323,7 @@ struct vpa_autoscaler *vpa_cluster_put_vpa(struct vpa_cluster *c, const struct v
     if (selector)
         set_selector(c, v, selector, now);
     if (!vpa_str_eq(v->unsupported, unsupported)) {
-        free(v->unsupported);
-        v->unsupported = unsupported ? vpa_xstrdup(unsupported) : NULL;
+        vpa_replace_text(&v->unsupported, unsupported);
     }
     return v;
 }
