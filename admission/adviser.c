@@ -32,10 +32,7 @@ struct question {
 };
 
 struct adviser {
-    struct vpa_loop *loop;
-    struct vpa_transport *transport;
-    vpa_duration timeout;
-    int64_t (*monotonic)(void);
+    struct adviser_options options;
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t changed;
     struct question *questions; /* under way */
@@ -58,7 +55,7 @@ static void break_off(struct adviser *a, const char *why)
         return; /* somebody else's question, of before */
     a->open = true;
     a->trying = false;
-    a->next_try = a->monotonic() + a->pause;
+    a->next_try = a->options.monotonic() + a->pause;
     a->pause = a->pause < ADVISER_PAUSE_MAX / 2 ? 2 * a->pause : ADVISER_PAUSE_MAX;
 }
 
@@ -120,11 +117,11 @@ static void start(struct question *q)
                                              .body = q->body.data,
                                              .body_len = q->body.len,
                                              .response_max = ADVISER_BODY_MAX,
-                                             .timeout = q->adviser->timeout,
+                                             .timeout = q->adviser->options.timeout,
                                              .repeatable = true};
     const struct vpa_http_handler handler = {.ctx = q, .on_done = on_done};
 
-    q->exchange = vpa_transport_start(q->adviser->transport, &request, &handler);
+    q->exchange = vpa_transport_start(q->adviser->options.transport, &request, &handler);
 }
 
 /* Nothing is called back inside start, so the lock may be held. */
@@ -152,7 +149,7 @@ static enum turn take_turn(struct adviser *a)
         return TURN_BUSY;
     if (!a->open && !a->stopping)
         return TURN_WAIT;
-    if (a->stopping || a->trying || a->monotonic() < a->next_try)
+    if (a->stopping || a->trying || a->options.monotonic() < a->next_try)
         return TURN_OPEN;
     a->trying = true;
     return TURN_TRY;
@@ -169,7 +166,7 @@ static struct question *put_question(struct adviser *a, struct vpa_buf *body, bo
     q->next = a->questions;
     a->questions = q;
     a->count++;
-    vpa_loop_post(a->loop, on_posted, a);
+    vpa_loop_post(a->options.loop, on_posted, a);
     return q;
 }
 
@@ -177,7 +174,7 @@ static struct question *put_question(struct adviser *a, struct vpa_buf *body, bo
 static const char *await(struct question *q, struct vpa_arena *arena, int *status, size_t *len)
 {
     struct adviser *a = q->adviser;
-    const struct timespec deadline = vpa_monotonic_in(a->timeout);
+    const struct timespec deadline = vpa_monotonic_in(a->options.timeout);
     const char *text = NULL;
     int rc = 0;
 
@@ -308,10 +305,9 @@ struct adviser *adviser_new(const struct adviser_options *options)
 {
     struct adviser *a = vpa_xcalloc(1, sizeof(*a));
 
-    a->loop = options->loop;
-    a->transport = options->transport;
-    a->timeout = options->timeout;
-    a->monotonic = options->monotonic ? options->monotonic : vpa_monotonic_read;
+    a->options = *options;
+    if (!a->options.monotonic)
+        a->options.monotonic = vpa_monotonic_read;
     a->pause = ADVISER_PAUSE;
     pthread_mutex_init(&a->lock, NULL);
     vpa_monotonic_cond_init(&a->changed);
@@ -330,13 +326,13 @@ void adviser_free(struct adviser *a)
 {
     if (!a)
         return;
-    vpa_loop_unpost(a->loop, on_posted, a);
+    vpa_loop_unpost(a->options.loop, on_posted, a);
     while (a->questions) {
         if (a->questions->exchange)
-            vpa_transport_cancel(a->transport, a->questions->exchange);
+            vpa_transport_cancel(a->options.transport, a->questions->exchange);
         drop(a->questions);
     }
-    vpa_transport_free(a->transport);
+    vpa_transport_free(a->options.transport);
     pthread_cond_destroy(&a->changed);
     pthread_mutex_destroy(&a->lock);
     free(a);

@@ -32,10 +32,7 @@
 /* ---- types ---- */
 
 struct feeder {
-    struct vpa_loop *loop;
-    const struct recommender_config *config;
-    struct vpa_cluster *cluster;
-    const struct algorithms *algorithms;
+    struct feeder_options options;
     struct vpa_owners *owners;
     struct vpa_cache *vpas;     /* struct slim_vpa */
     struct vpa_cache_list held; /* of the newest pass: what the model borrows */
@@ -62,28 +59,29 @@ static const struct vpa_object *last_words(const void *item)
 
 static bool is_ignored(const struct feeder *f, const struct vpa_object *vpa)
 {
-    return vpa_common_flags_ignore(&f->config->common, vpa->meta.ns);
+    return vpa_common_flags_ignore(&f->options.config->common, vpa->meta.ns);
 }
 
 static bool is_served(const struct feeder *f, const struct vpa_object *vpa)
 {
     const struct vpa_algorithm *algorithm;
 
-    return vpa && algorithms_serve(f->algorithms, vpa, &algorithm) && !is_ignored(f, vpa);
+    return vpa && algorithms_serve(f->options.algorithms, vpa, &algorithm) && !is_ignored(f, vpa);
 }
 
 static void load_vpa(struct feeder *f, const struct vpa_object *object, struct vpa_arena *arena,
                      vpa_time now)
 {
-    bool is_new = !vpa_cluster_find_vpa(f->cluster, object->meta.ns, object->meta.name);
+    bool is_new = !vpa_cluster_find_vpa(f->options.cluster, object->meta.ns, object->meta.name);
     struct target target;
 
     target_resolve(f->owners, object, arena, &target);
-    struct vpa_autoscaler *v = vpa_cluster_put_vpa(
-        f->cluster, object, target.resolved ? &target.selector : NULL, target.unsupported, now);
-    if (is_new && !recommender_uses_prometheus(f->config))
+    struct vpa_autoscaler *v =
+        vpa_cluster_put_vpa(f->options.cluster, object, target.resolved ? &target.selector : NULL,
+                            target.unsupported, now);
+    if (is_new && !recommender_uses_prometheus(f->options.config))
         vpa_autoscaler_set_awaits_history(v, true);
-    algorithms_apply(f->algorithms, v, now);
+    algorithms_apply(f->options.algorithms, v, now);
 }
 
 /* Both are ordered by namespace and name, and the model has all that were loaded: what is not one
@@ -91,7 +89,7 @@ static void load_vpa(struct feeder *f, const struct vpa_object *object, struct v
 static void unload_others(struct feeder *f, const struct vpa_object *const *loaded, size_t count)
 {
     size_t total;
-    struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(f->cluster, &total);
+    struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(f->options.cluster, &total);
     /* A copy: after each removal the model would sort all that are left. */
     vpa_auto_free struct vpa_autoscaler **before = vpa_xcalloc(total + 1, sizeof(vpas[0]));
 
@@ -104,7 +102,7 @@ static void unload_others(struct feeder *f, const struct vpa_object *const *load
             count--;
             continue;
         }
-        vpa_cluster_remove_vpa(f->cluster, object->meta.ns, object->meta.name);
+        vpa_cluster_remove_vpa(f->options.cluster, object->meta.ns, object->meta.name);
     }
 }
 
@@ -198,7 +196,7 @@ bool feeder_is_in_step(const struct feeder *f)
 
 vpa_duration feeder_age(const struct feeder *f, const char **which)
 {
-    int64_t now = vpa_loop_monotonic(f->loop);
+    int64_t now = vpa_loop_monotonic(f->options.loop);
     vpa_duration oldest = vpa_owners_age(f->owners, now, which);
     vpa_duration vpas = vpa_cache_age(f->vpas, now);
     vpa_duration pods = vpa_cache_age(f->pods, now);
@@ -245,11 +243,11 @@ static bool has_pod(void *ctx, const void *from)
     struct feeder *f = ctx;
     const struct vpa_pod *pod = &((const struct pod_draft *)from)->pod;
 
-    if (vpa_cluster_has_version(f->cluster, &pod->meta))
+    if (vpa_cluster_has_version(f->options.cluster, &pod->meta))
         return true;
     if (f->passed || f->passes > 0)
         return false;
-    vpa_cluster_put_pod(f->cluster, pod, &f->ooms, vpa_loop_now(f->loop));
+    vpa_cluster_put_pod(f->options.cluster, pod, &f->ooms, vpa_loop_now(f->options.loop));
     return true;
 }
 
@@ -260,12 +258,12 @@ static bool pods_differ(const void *older, const void *newer)
 
 static void on_pod_list(void *ctx)
 {
-    vpa_cluster_mark_all_pods_deleted(((struct feeder *)ctx)->cluster);
+    vpa_cluster_mark_all_pods_deleted(((struct feeder *)ctx)->options.cluster);
 }
 
 static void on_listed_pod(void *ctx, const char *ns, const char *name)
 {
-    vpa_cluster_keep_pod(((struct feeder *)ctx)->cluster, ns, name);
+    vpa_cluster_keep_pod(((struct feeder *)ctx)->options.cluster, ns, name);
 }
 
 static void on_pod_change(void *ctx, const struct vpa_cache_change *change)
@@ -273,13 +271,13 @@ static void on_pod_change(void *ctx, const struct vpa_cache_change *change)
     struct feeder *f = ctx;
 
     if (change->gone)
-        vpa_cluster_mark_pod_deleted(f->cluster, change->ns, change->name);
+        vpa_cluster_mark_pod_deleted(f->options.cluster, change->ns, change->name);
     else if (change->count == 0)
-        vpa_cluster_keep_pod(f->cluster, change->ns, change->name);
+        vpa_cluster_keep_pod(f->options.cluster, change->ns, change->name);
     else
-        vpa_cluster_place_pod(f->cluster, change->versions[change->count - 1], f->now);
+        vpa_cluster_place_pod(f->options.cluster, change->versions[change->count - 1], f->now);
     for (size_t i = 0; i < change->count; i++)
-        vpa_cluster_observe_pod(f->cluster, change->versions[i], &f->ooms);
+        vpa_cluster_observe_pod(f->options.cluster, change->versions[i], &f->ooms);
 }
 
 static const struct vpa_cache_taker pod_taker = {.has = has_pod,
@@ -293,13 +291,13 @@ void feeder_load_pods(struct feeder *f, vpa_time now)
     f->now = now;
     vpa_cache_take(f->pods);
     /* Those of Prometheus stay until the usage is read: it may still have them. */
-    if (!f->passed && !recommender_uses_prometheus(f->config))
-        vpa_cluster_forget_deleted_pods(f->cluster, now);
+    if (!f->passed && !recommender_uses_prometheus(f->options.config))
+        vpa_cluster_forget_deleted_pods(f->options.cluster, now);
 }
 
 void feeder_remove_deleted_pods(struct feeder *f)
 {
-    vpa_cluster_remove_deleted_pods(f->cluster);
+    vpa_cluster_remove_deleted_pods(f->options.cluster);
     f->passed = true;
 }
 
@@ -327,7 +325,7 @@ static int record_oom(struct feeder *f, const struct vpa_oom *oom, vpa_time now,
     const struct vpa_container_name name = {oom->ns, oom->pod, oom->container};
     struct vpa_sample_target to;
 
-    if (vpa_cluster_container(f->cluster, &name, now, &to, err) < 0)
+    if (vpa_cluster_container(f->options.cluster, &name, now, &to, err) < 0)
         return -1;
     to.is_eviction = oom->is_eviction;
     return vpa_cluster_record_oom(&to, usage_time(oom->time, now), oom->memory, now, err);
@@ -357,8 +355,8 @@ static void collection_path(const struct feeder *f, const char *group_version, c
                             struct vpa_buf *path)
 {
     vpa_buf_init(path, VPA_KUBE_PATH_MAX);
-    vpa_kube_path(path, group_version, f->config->common.vpa_object_namespace, resource, NULL,
-                  NULL);
+    vpa_kube_path(path, group_version, f->options.config->common.vpa_object_namespace, resource,
+                  NULL, NULL);
 }
 
 static struct vpa_cache *new_cache(struct feeder *f, const char *group_version,
@@ -372,13 +370,13 @@ static struct vpa_cache *new_cache(struct feeder *f, const char *group_version,
     return vpa_cache_new(&options);
 }
 
-static struct vpa_reflector *new_event_reflector(struct feeder *f, struct vpa_kube_client *client)
+static struct vpa_reflector *new_event_reflector(struct feeder *f)
 {
     vpa_auto_buf path = {0};
 
     collection_path(f, "v1", "events", &path);
     return vpa_reflector_new(
-        &(struct vpa_reflector_options){.client = client,
+        &(struct vpa_reflector_options){.client = f->options.client,
                                         .name = "events",
                                         .path = vpa_buf_text(&path),
                                         .field_selector = "reason=Evicted",
@@ -390,12 +388,9 @@ struct feeder *feeder_new(const struct feeder_options *options)
 {
     struct feeder *f = vpa_xcalloc(1, sizeof *f);
 
-    f->loop = options->loop;
-    f->config = options->config;
-    f->cluster = options->cluster;
-    f->algorithms = options->algorithms;
+    f->options = *options;
     f->owners = vpa_owners_new(&(struct vpa_owners_options){
-        .client = options->client, .ns = f->config->common.vpa_object_namespace});
+        .client = options->client, .ns = f->options.config->common.vpa_object_namespace});
     f->vpas = new_cache(f, VPA_GROUP_VERSION,
                         (struct vpa_cache_options){.kind = &slim_vpas,
                                                    .ctx = &f->slim,
@@ -409,7 +404,7 @@ struct feeder *feeder_new(const struct feeder_options *options)
                                                    .name = "pods",
                                                    .field_selector = "status.phase!=Pending",
                                                    .taker = &pod_taker});
-    f->event_reflector = new_event_reflector(f, options->client);
+    f->event_reflector = new_event_reflector(f);
     vpa_oom_queue_init(&f->ooms);
     return f;
 }
@@ -445,7 +440,7 @@ int feeder_wait(struct feeder *f, struct vpa_error *err)
 {
     struct vpa_reflector *needed[] = {vpa_cache_reflector(f->vpas), vpa_cache_reflector(f->pods)};
 
-    if (vpa_reflector_wait(needed, f->pods_started ? 2 : 1, f->loop, 0, err) < 0)
+    if (vpa_reflector_wait(needed, f->pods_started ? 2 : 1, f->options.loop, 0, err) < 0)
         return -1;
     return vpa_owners_wait(f->owners, 0, err);
 }
