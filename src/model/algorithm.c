@@ -203,13 +203,6 @@ void vpa_knowledge_age(struct vpa_knowledge *k, vpa_time now)
         k->method->algorithm->age(k->state, k->method->prepared, now);
 }
 
-static vpa_amount middle_of(vpa_amount least, vpa_amount x, vpa_amount most)
-{
-    if (x > most)
-        x = most;
-    return x < least ? least : x;
-}
-
 bool vpa_knowledge_estimate(const struct vpa_knowledge *k, const struct vpa_question *question,
                             struct vpa_estimate *out)
 {
@@ -226,7 +219,7 @@ bool vpa_knowledge_estimate(const struct vpa_knowledge *k, const struct vpa_ques
         /* VPA's own bounds are upstream's, whatever order its flags bring them in. */
         if (m->algorithm == &vpa_algorithm_vpa)
             continue;
-        *lower = middle_of(0, *lower, target);
+        *lower = vpa_amount_max(*lower < target ? *lower : target, 0);
         *upper = vpa_amount_max(*upper, target);
     }
     *out = estimate;
