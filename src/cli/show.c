@@ -3,6 +3,7 @@
  * histograms of the checkpoints with the percentiles, margin, bounds and confidence that make the
  * recommendation.
  */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -300,6 +301,7 @@ static int write_drawing(struct show *s, const char *path, struct vpa_error *err
 /* Two bounds may be made of one percentile. */
 static bool is_named_before(const struct show *s, enum vpa_kind kind, size_t i)
 {
+    assert(i < VPA_COUNT(order));
     const char *name = percentile_name(s, order[i], kind);
 
     for (size_t k = 0; k < i; k++)

@@ -349,7 +349,7 @@ int vpa_tls_check_ca(const char *ca_pem, struct vpa_error *err)
     if (sk_X509_num(chain) > 0)
         return 0;
     auto_x509 *first = read_certificate(ca_pem); /* for its reason */
-    return fail_ssl(err, "no usable certificate");
+    return first ? 0 : fail_ssl(err, "no usable certificate");
 }
 
 bool vpa_tls_is_whole(const char *pem)
