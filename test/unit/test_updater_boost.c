@@ -477,37 +477,6 @@ START_TEST(an_end_that_is_not_carried_out_yet_is_known_after_a_restart)
 }
 END_TEST
 
-/* Also of a VPA whose target was not there in the first pass, or that is another one since. */
-START_TEST(an_end_is_known_when_its_vpa_is_first_seen)
-{
-    server.boost = BOOST;
-    server.vpas = 2;
-    server.pods_per_vpa = 4;
-    start(0);
-    if (_i == 0)
-        hide_object("apps/v1", "ReplicaSet", "n", "rs01");
-    else
-        hide_vpa("v01");
-    settle();
-    updater_pass(server.updater);
-    ck_assert_uint_eq(server.call_count, 2);
-    server.status = GIVEN("1200m");
-    for (int p = 0; p < server.pods_per_vpa; p++)
-        show_pod(1, p);
-    show_object("apps/v1", "ReplicaSet",
-                "{\"metadata\":{\"name\":\"rs01\",\"namespace\":\"n\"},\"spec\":{\"replicas\":4,"
-                "\"selector\":{\"matchLabels\":{\"app\":\"a1\"}}}}");
-    if (_i > 0)
-        server.uid_of_vpas = "w";
-    show_vpas();
-    settle();
-    for (int pass = 0; pass < 2; pass++)
-        updater_pass(server.updater);
-    for (size_t i = 0; i < server.call_count; i++)
-        ck_assert_ptr_null(strstr(server.calls[i], "p01-"));
-}
-END_TEST
-
 static void show_pod_with(int v, int p, const char *request, const char *more)
 {
     const char *usual = server.request, *status = server.status;
@@ -519,6 +488,42 @@ static void show_pod_with(int v, int p, const char *request, const char *more)
     server.status = status;
     settle();
 }
+
+/* Also of a VPA whose target was not there in the first pass, or that is another one since, whether
+ * or not a pass has seen it gone. */
+START_TEST(an_end_is_known_when_its_vpa_is_first_seen)
+{
+    server.boost = BOOST;
+    server.vpas = 2;
+    server.pods_per_vpa = 4;
+    start(0);
+    if (_i == 0)
+        hide_object("apps/v1", "ReplicaSet", "n", "rs01");
+    else if (_i == 1)
+        hide_vpa("v01");
+    for (int p = 0; _i == 2 && p < server.pods_per_vpa; p++)
+        show_pod_with(1, p, "2", ""); /* as the VPA wants it */
+    settle();
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 2);
+    server.status = GIVEN("1200m");
+    for (int p = 0; p < server.pods_per_vpa; p++)
+        show_pod(1, p);
+    show_object("apps/v1", "ReplicaSet",
+                "{\"metadata\":{\"name\":\"rs01\",\"namespace\":\"n\"},\"spec\":{\"replicas\":4,"
+                "\"selector\":{\"matchLabels\":{\"app\":\"a1\"}}}}");
+    if (_i > 0)
+        server.uid_of_vpas = "w";
+    if (_i == 2)
+        hide_vpa("v01");
+    show_vpas();
+    settle();
+    for (int pass = 0; pass < 2; pass++)
+        updater_pass(server.updater);
+    for (size_t i = 0; i < server.call_count; i++)
+        ck_assert_ptr_null(strstr(server.calls[i], "p01-"));
+}
+END_TEST
 
 /* The limiter ends the first pass, and all that follow. What this process resized itself in the
  * first is an ordinary pod, which is evicted when its node cannot hold it. */
@@ -597,7 +602,7 @@ int main(void)
     tcase_add_test(tc, a_boost_whose_duration_is_set_to_nothing_is_taken_back);
     tcase_add_loop_test(tc, an_end_that_is_not_carried_out_yet_is_known_after_a_restart, 0,
                         VPA_COUNT(restarts));
-    tcase_add_loop_test(tc, an_end_is_known_when_its_vpa_is_first_seen, 0, 2);
+    tcase_add_loop_test(tc, an_end_is_known_when_its_vpa_is_first_seen, 0, 3);
     tcase_add_test(tc, a_pass_that_was_cut_short_is_no_restart);
     tcase_add_test(tc, gates_change_nothing_for_vpas_without_boost);
     suite_add_tcase(suite, tc);
