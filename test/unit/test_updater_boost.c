@@ -329,6 +329,18 @@ static void show_both(const char *request, const char *status)
     settle();
 }
 
+static void show_pod_with(int v, int p, const char *request, const char *more)
+{
+    const char *usual = server.request, *status = server.status;
+
+    server.request = request;
+    server.status = more;
+    show_pod(v, p);
+    server.request = usual;
+    server.status = status;
+    settle();
+}
+
 static void on_panic_timer(void *ctx)
 {
     (void)ctx;
@@ -414,6 +426,43 @@ START_TEST(an_end_is_waited_for_behind_other_resizes)
 }
 END_TEST
 
+static void carry_out(void *ctx)
+{
+    (void)ctx;
+    show_pod_with(0, 1, "1", GIVEN("1"));
+}
+
+/* It may be carried out while a pass waits to send the next resize, which then is an ordinary one.
+ * The end of the other pod is still waited for. */
+START_TEST(an_end_that_is_carried_out_during_a_pass_is_over)
+{
+    struct vpa_timer *timer = vpa_timer_new(server.loop, carry_out, NULL);
+    vpa_auto_free char *calls = NULL;
+
+    server.mode = "InPlaceOrRecreate";
+    server.boost = BOOST;
+    server.pod = MARKER("500m");
+    server.pods_per_vpa = 2;
+    server.config.eviction_tolerance = 1;
+    server.config.lifetime_threshold = 0;
+    server.config.eviction_rate_limit = 1;
+    start(1);
+    updater_pass(server.updater);
+    show_both("1", KEPT_WAITING("Deferred") GIVEN("3"));
+    vpa_loop_pump(server.loop, VPA_SECOND);
+    vpa_timer_start(timer, 500 * VPA_MILLISECOND);
+    updater_pass(server.updater);
+    vpa_timer_free(timer);
+    ck_assert_uint_eq(server.call_count, 4);
+    show_pod_with(0, 0, "2", KEPT_WAITING("Infeasible") GIVEN("3"));
+    show_pod_with(0, 1, "2", KEPT_WAITING("Infeasible") GIVEN("1"));
+    updater_pass(server.updater);
+    calls = joined_calls();
+    ck_assert_str_eq(calls, "p00-00/resize p00-01/resize p00-00/resize p00-01/resize "
+                            "p00-01/eviction ");
+}
+END_TEST
+
 /* ---- boosts whose VPA boosts no more ---- */
 
 static void change_vpa(void)
@@ -476,18 +525,6 @@ START_TEST(an_end_that_is_not_carried_out_yet_is_known_after_a_restart)
     ck_assert_uint_eq(server.call_count, restarts[_i].evictions);
 }
 END_TEST
-
-static void show_pod_with(int v, int p, const char *request, const char *more)
-{
-    const char *usual = server.request, *status = server.status;
-
-    server.request = request;
-    server.status = more;
-    show_pod(v, p);
-    server.request = usual;
-    server.status = status;
-    settle();
-}
 
 /* Also of a VPA whose target was not there in the first pass, or that is another one since, whether
  * or not a pass has seen it gone. */
@@ -598,6 +635,7 @@ int main(void)
     tcase_add_loop_test(tc, an_end_whose_answer_was_not_waited_for_is_not_forgotten, 0, 2);
     tcase_add_test(tc, a_resize_behind_the_end_of_a_boost_is_an_ordinary_one);
     tcase_add_test(tc, an_end_is_waited_for_behind_other_resizes);
+    tcase_add_test(tc, an_end_that_is_carried_out_during_a_pass_is_over);
     tcase_add_loop_test(tc, a_boost_taken_out_of_an_idle_vpa_stays, 0, 2);
     tcase_add_test(tc, a_boost_whose_duration_is_set_to_nothing_is_taken_back);
     tcase_add_loop_test(tc, an_end_that_is_not_carried_out_yet_is_known_after_a_restart, 0,
