@@ -364,11 +364,11 @@ static bool take_token(struct work *w, size_t pod, size_t candidate, struct resi
 }
 
 /* The kubelet may have carried it out while the pass went on. */
-static bool is_behind_end(const struct action *a)
+static bool is_behind_end(const struct action *a, const struct vpa_resource_list *requests)
 {
     const struct vpa_pod *now = pod_now(a);
 
-    return now && vpa_unboost_unfinished(now, a->work->pass->env->memory);
+    return now && vpa_unboost_outlasts(now, a->work->pass->env->memory, requests);
 }
 
 static void start_resize(struct work *w, size_t pod, size_t candidate,
@@ -378,7 +378,7 @@ static void start_resize(struct work *w, size_t pod, size_t candidate,
 
     a->candidate = candidate;
     a->takes_back = patch->takes_back;
-    a->behind_end = is_behind_end(a);
+    a->behind_end = is_behind_end(a, patch->requests);
     a->changes = patch->changes;
     a->restarts = patch->restarts;
     a->annotations_len = patch->annotations.len;

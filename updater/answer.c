@@ -225,7 +225,7 @@ static void resize_refused(struct action *a)
     }
 }
 
-/* A patch without effect leaves what was noted, so does one for a pod whose boost still ends. */
+/* A patch without effect leaves what was noted, so does one that the end of a boost outlasts. */
 static void note_boost(const struct action *a)
 {
     if (a->takes_back || (a->changes && !a->behind_end))

@@ -463,6 +463,41 @@ START_TEST(an_end_that_is_carried_out_during_a_pass_is_over)
 }
 END_TEST
 
+/* What is waited for is that a boost is given back: a resize that leaves no container with more cpu
+ * than it asks for is an ordinary one, also where the end is only presumed, after a restart. */
+static const struct {
+    const char *name, *marker, *status, *calls;
+} upsizes[] = {
+    {"above what a boosted pod has", MARKER("500m"), "",
+     "p00-00/resize p00-01/resize p00-00/resize p00-01/resize p00-00/eviction p00-01/eviction "},
+    {"after a restart", "", KEPT_WAITING("Infeasible") GIVEN("1500m"),
+     "p00-00/resize p00-01/resize p00-00/eviction p00-01/eviction "},
+};
+
+START_TEST(a_resize_that_leaves_no_boost_is_an_ordinary_one)
+{
+    vpa_auto_free char *calls = NULL;
+
+    server.mode = "InPlaceOrRecreate";
+    server.boost = BOOST;
+    server.pod = upsizes[_i].marker;
+    server.status = upsizes[_i].status;
+    server.pods_per_vpa = 2;
+    server.config.eviction_tolerance = 1;
+    server.config.lifetime_threshold = 0;
+    start(1);
+    updater_pass(server.updater);
+    if (*server.pod) {
+        show_both("1", KEPT_WAITING("Deferred") GIVEN("1500m"));
+        updater_pass(server.updater);
+    }
+    show_both("2", KEPT_WAITING("Infeasible") GIVEN("1500m"));
+    updater_pass(server.updater);
+    calls = joined_calls();
+    ck_assert_msg(strcmp(calls, upsizes[_i].calls) == 0, "%s: %s", upsizes[_i].name, calls);
+}
+END_TEST
+
 /* ---- boosts whose VPA boosts no more ---- */
 
 static void change_vpa(void)
@@ -636,6 +671,8 @@ int main(void)
     tcase_add_test(tc, a_resize_behind_the_end_of_a_boost_is_an_ordinary_one);
     tcase_add_test(tc, an_end_is_waited_for_behind_other_resizes);
     tcase_add_test(tc, an_end_that_is_carried_out_during_a_pass_is_over);
+    tcase_add_loop_test(tc, a_resize_that_leaves_no_boost_is_an_ordinary_one, 0,
+                        VPA_COUNT(upsizes));
     tcase_add_loop_test(tc, a_boost_taken_out_of_an_idle_vpa_stays, 0, 2);
     tcase_add_test(tc, a_boost_whose_duration_is_set_to_nothing_is_taken_back);
     tcase_add_loop_test(tc, an_end_that_is_not_carried_out_yet_is_known_after_a_restart, 0,
