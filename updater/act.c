@@ -79,17 +79,23 @@ static struct vpa_recommendation decide(struct action *a)
     return decision.wanted;
 }
 
+/* The pod as it is now; NULL: it is gone. */
+static const struct vpa_pod *pod_now(const struct action *a)
+{
+    const struct vpa_meta *meta = &a->pod->meta;
+    const struct vpa_pod *now =
+        updater_store_find_pod(a->work->pass->env->store, meta->ns, meta->name);
+
+    return now && vpa_str_eq(now->meta.uid, meta->uid) ? now : NULL;
+}
+
 /* Asked when the bytes of the request could go out, after every wait. */
 static bool is_wanted(void *ctx)
 {
     const struct action *a = ctx;
-    const struct pass_env *env = a->work->pass->env;
-    const struct vpa_pod *now =
-        updater_store_find_pod(env->store, a->pod->meta.ns, a->pod->meta.name);
 
     return !updater_env_is_stopped(a->work->pass->env) &&
-           (a->resized || updater_work_is_current(a->work)) && now &&
-           vpa_str_eq(now->meta.uid, a->pod->meta.uid);
+           (a->resized || updater_work_is_current(a->work)) && pod_now(a);
 }
 
 static void send_request(struct action *a, enum vpa_kube_verb verb, const char *subresource,
@@ -217,11 +223,9 @@ static bool says_annotations(const struct vpa_kube_result *resized)
  * cache has not heard of it. resized: the answer; NULL: it was not resized. */
 static bool has_got_annotations(const struct action *a, const struct vpa_kube_result *resized)
 {
-    const struct vpa_meta *meta = &a->pod->meta;
-    const struct vpa_pod *now =
-        updater_store_find_pod(a->work->pass->env->store, meta->ns, meta->name);
+    const struct vpa_pod *now = pod_now(a);
 
-    if (meta->annotations.present)
+    if (a->pod->meta.annotations.present)
         return false;
     return (now && now->meta.annotations.present) || (resized && says_annotations(resized));
 }
@@ -359,6 +363,14 @@ static bool take_token(struct work *w, size_t pod, size_t candidate, struct resi
     return token != PASS_TOKEN_REFUSED;
 }
 
+/* The kubelet may have carried it out while the pass went on. */
+static bool is_behind_end(const struct action *a, const struct vpa_resource_list *requests)
+{
+    const struct vpa_pod *now = pod_now(a);
+
+    return now && vpa_unboost_outlasts(now, a->work->pass->env->memory, requests);
+}
+
 static void start_resize(struct work *w, size_t pod, size_t candidate,
                          struct vpa_resize_patch *patch, bool resources)
 {
@@ -366,6 +378,7 @@ static void start_resize(struct work *w, size_t pod, size_t candidate,
 
     a->candidate = candidate;
     a->takes_back = patch->takes_back;
+    a->behind_end = is_behind_end(a, patch->requests);
     a->changes = patch->changes;
     a->restarts = patch->restarts;
     a->annotations_len = patch->annotations.len;

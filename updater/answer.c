@@ -225,13 +225,11 @@ static void resize_refused(struct action *a)
     }
 }
 
-/* A patch without effect leaves what was noted, so does one for a pod whose boost still ends. */
+/* A patch without effect leaves what was noted, so does one that the end of a boost outlasts. */
 static void note_boost(const struct action *a)
 {
-    struct vpa_update_memory *memory = a->work->pass->env->memory;
-
-    if (a->takes_back || (a->changes && !vpa_unboost_unfinished(a->pod, memory)))
-        vpa_update_memory_set_unboost(memory, a->pod->meta.uid, a->takes_back);
+    if (a->takes_back || (a->changes && !a->behind_end))
+        vpa_update_memory_set_unboost(a->work->pass->env->memory, a->pod->meta.uid, a->takes_back);
 }
 
 static void finish_resize(struct action *a)

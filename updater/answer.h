@@ -29,6 +29,7 @@ struct action {
     size_t index;      /* of the pod in work->pods */
     size_t candidate;  /* in work->list, SIZE_MAX without */
     bool takes_back;   /* a boost ends with it */
+    bool behind_end;   /* the end of a boost, not carried out when it was sent, outlasts it */
     bool changes;      /* the spec changes; false for a repetition */
     bool restarts;     /* the kubelet restarts a container for it */
     char *why;         /* old and new values and the reason; heap, "" when nothing is known */

@@ -183,8 +183,8 @@ static void sweep_groups(struct record *r, vpa_time now)
     }
 }
 
-/* A namespace that is part of a row counts once, whatever becomes of its VPAs. Without any there is
- * nothing in it that could be paused. */
+/* A namespace that is part of a row counts once, whatever becomes of its VPAs. Its pause ends with
+ * what is kept of its VPAs, also where it has others. */
 static void sweep_spaces(struct vpa_proof *proof, vpa_time now)
 {
     const char *name;

@@ -95,9 +95,21 @@ const char *vpa_resize_status_name(enum vpa_resize_status status)
     return "None";
 }
 
-/* Whether `wants` holds between what the spec of some container requests and what the kubelet says
- * that it has, as vpa_quantity_cmp gives it; unknown counts as no. */
-static bool any_request(const struct vpa_pod *pod, const char *resource, bool (*wants)(int order))
+/* instead: of its spec, where it names the resource; NULL: nothing is. */
+static const struct vpa_quantity *request_of(const struct vpa_container *c,
+                                             const struct vpa_resource_list *instead,
+                                             const char *resource)
+{
+    const struct vpa_quantity *named = instead ? vpa_resource_find(instead, resource) : NULL;
+
+    return named ? named : vpa_resource_find(&c->resources.requests, resource);
+}
+
+/* Whether `wants` holds between what some container requests and what the kubelet says that it has,
+ * as vpa_quantity_cmp gives it; unknown counts as no. instead: as vpa_pod_requests_less_cpu has it.
+ */
+static bool any_request(const struct vpa_pod *pod, const struct vpa_resource_list *instead,
+                        const char *resource, bool (*wants)(int order))
 {
     for (size_t i = 0; i < pod->container_count; i++) {
         const struct vpa_container *c = &pod->containers[i];
@@ -105,7 +117,7 @@ static bool any_request(const struct vpa_pod *pod, const char *resource, bool (*
 
         if (!status || !status->resources.present)
             continue;
-        const struct vpa_quantity *wanted = vpa_resource_find(&c->resources.requests, resource);
+        const struct vpa_quantity *wanted = request_of(c, instead ? &instead[i] : NULL, resource);
         const struct vpa_quantity *actual =
             vpa_resource_find(&status->resources.requests, resource);
 
@@ -127,10 +139,11 @@ static bool is_less(int order)
 
 bool vpa_pod_requests_differ(const struct vpa_pod *pod)
 {
-    return any_request(pod, VPA_CPU, is_different) || any_request(pod, VPA_MEMORY, is_different);
+    return any_request(pod, NULL, VPA_CPU, is_different) ||
+           any_request(pod, NULL, VPA_MEMORY, is_different);
 }
 
-bool vpa_pod_requests_less_cpu(const struct vpa_pod *pod)
+bool vpa_pod_requests_less_cpu(const struct vpa_pod *pod, const struct vpa_resource_list *instead)
 {
-    return any_request(pod, VPA_CPU, is_less);
+    return any_request(pod, instead, VPA_CPU, is_less);
 }

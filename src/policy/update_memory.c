@@ -301,9 +301,15 @@ bool vpa_unboost_unfinished(const struct vpa_pod *pod, const struct vpa_update_m
     return e && e->unboost && (vpa_pod_resizing(pod) || vpa_pod_requests_differ(pod));
 }
 
+bool vpa_unboost_outlasts(const struct vpa_pod *pod, const struct vpa_update_memory *memory,
+                          const struct vpa_resource_list *requests)
+{
+    return vpa_unboost_unfinished(pod, memory) && vpa_pod_requests_less_cpu(pod, requests);
+}
+
 bool vpa_unboost_presumed(const struct vpa_pod *pod)
 {
-    return !vpa_boost_marked(&pod->meta.annotations) && vpa_pod_requests_less_cpu(pod);
+    return !vpa_boost_marked(&pod->meta.annotations) && vpa_pod_requests_less_cpu(pod, NULL);
 }
 
 const char **vpa_update_memory_infeasible_uids(const struct vpa_update_memory *memory,

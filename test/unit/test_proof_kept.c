@@ -60,6 +60,12 @@ static bool nobody(void *ctx, const char *vpa)
     return false;
 }
 
+static bool only_other(void *ctx, const char *vpa)
+{
+    (void)ctx;
+    return vpa_str_eq(vpa, "n/other");
+}
+
 /* ---- resets ---- */
 
 /* Whatever way it was that did not help. */
@@ -224,6 +230,27 @@ START_TEST(a_pause_ends_with_the_last_vpa)
 }
 END_TEST
 
+/* Also in a namespace that has others, and by a change where that is enough to count no more. */
+START_TEST(a_pause_ends_with_those_that_failed)
+{
+    static const enum vpa_verdict verdicts[] = {VPA_VERDICT_CRASHING, VPA_VERDICT_NOT_PATCHED};
+
+    for (int i = 0; i < VPA_PROOF_ROW; i++) {
+        vpa_auto_free char *vpa = vpa_xprintf("n/v%d", i);
+
+        judge(vpa, VPA_PROOF_EVICTION, verdicts[_i], start);
+        ck_assert(vpa_proof_reset(proof, vpa));
+    }
+    ck_assert_int_eq(ask("n/other", start), VPA_PERMIT_NAMESPACE_PAUSED);
+    vpa_proof_sweep(proof, everybody, NULL, start);
+    ck_assert_int_eq(ask("n/other", start),
+                     _i == 0 ? VPA_PERMIT_NAMESPACE_PAUSED : VPA_PERMIT_FIRST);
+    vpa_proof_sweep(proof, only_other, NULL, start);
+    ck_assert_int_eq(ask("n/other", start), VPA_PERMIT_FIRST);
+    ck_assert_uint_eq(paused_namespaces(), 0);
+}
+END_TEST
+
 /* It has no VPA any more that could be helped. */
 START_TEST(a_namespace_without_vpas_is_not_told)
 {
@@ -253,6 +280,7 @@ int main(void)
     tcase_add_loop_test(tc, a_vpa_that_is_changed_counts_once, 0, 2);
     tcase_add_test(tc, vpas_that_are_gone_count);
     tcase_add_test(tc, a_pause_ends_with_the_last_vpa);
+    tcase_add_loop_test(tc, a_pause_ends_with_those_that_failed, 0, 2);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

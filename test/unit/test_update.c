@@ -397,6 +397,34 @@ START_TEST(a_boost_that_cannot_be_taken_back_never_evicts)
 }
 END_TEST
 
+#define WANTS(requests)                                                                            \
+    "{'spec':{'containers':[{'name':'c','resources':{'requests':{" requests "}}}]}}"
+
+static const struct {
+    const char *name, *pod, *wants;
+    bool outlasts;
+} overtaken[] = {
+    {"less than it has", RUNS_WITH("3", ""), WANTS("'cpu':'2'"), true},
+    {"as much as it has", RUNS_WITH("3", ""), WANTS("'cpu':'3'"), false},
+    {"more than it has", RUNS_WITH("3", PENDING("True", "Infeasible")), WANTS("'cpu':'4'"), false},
+    {"memory alone", RUNS_WITH("3", ""), WANTS("'memory':'1Gi'"), true},
+    {"carried out", RUNS_WITH("1", ""), WANTS("'cpu':'500m'"), false},
+};
+
+/* What is sent next may be more than the boost was. */
+START_TEST(an_end_outlasts_resizes_that_leave_a_boost)
+{
+    const struct vpa_pod *pod = objects_pod(&arena, overtaken[_i].pod);
+    const struct vpa_resource_list wanted[] = {
+        {.count = 0}, objects_pod(&arena, overtaken[_i].wants)->containers[0].resources.requests};
+
+    ck_assert(!vpa_unboost_outlasts(pod, memory, wanted));
+    vpa_update_memory_set_unboost(memory, "u", true);
+    ck_assert_msg(vpa_unboost_outlasts(pod, memory, wanted) == overtaken[_i].outlasts, "%s",
+                  overtaken[_i].name);
+}
+END_TEST
+
 #define MARKED_RUNS_WITH(cpu)                                                                      \
     "{'metadata':{'uid':'u','annotations':{'vpaCpuStartupBoost/c':'{}'}},'spec':{'containers':[{"  \
     "'name':'c','resources':{'requests':{'cpu':'1'}}}]},'status':{'phase':'Running',"              \
@@ -564,6 +592,7 @@ int main(void)
     tcase_add_loop_test(tc, takes_back_boosts_that_are_over, 0, VPA_COUNT(unboosts));
     tcase_add_loop_test(tc, a_boost_that_cannot_be_taken_back_never_evicts, 0,
                         VPA_COUNT(taken_back));
+    tcase_add_loop_test(tc, an_end_outlasts_resizes_that_leave_a_boost, 0, VPA_COUNT(overtaken));
     tcase_add_loop_test(tc, ends_of_boosts_are_recognised_without_memory, 0,
                         VPA_COUNT(left_behind));
     tcase_add_test(tc, memory_goes_with_the_pods);

@@ -329,6 +329,18 @@ static void show_both(const char *request, const char *status)
     settle();
 }
 
+static void show_pod_with(int v, int p, const char *request, const char *more)
+{
+    const char *usual = server.request, *status = server.status;
+
+    server.request = request;
+    server.status = more;
+    show_pod(v, p);
+    server.request = usual;
+    server.status = status;
+    settle();
+}
+
 static void on_panic_timer(void *ctx)
 {
     (void)ctx;
@@ -414,6 +426,78 @@ START_TEST(an_end_is_waited_for_behind_other_resizes)
 }
 END_TEST
 
+static void carry_out(void *ctx)
+{
+    (void)ctx;
+    show_pod_with(0, 1, "1", GIVEN("1"));
+}
+
+/* It may be carried out while a pass waits to send the next resize, which then is an ordinary one.
+ * The end of the other pod is still waited for. */
+START_TEST(an_end_that_is_carried_out_during_a_pass_is_over)
+{
+    struct vpa_timer *timer = vpa_timer_new(server.loop, carry_out, NULL);
+    vpa_auto_free char *calls = NULL;
+
+    server.mode = "InPlaceOrRecreate";
+    server.boost = BOOST;
+    server.pod = MARKER("500m");
+    server.pods_per_vpa = 2;
+    server.config.eviction_tolerance = 1;
+    server.config.lifetime_threshold = 0;
+    server.config.eviction_rate_limit = 1;
+    start(1);
+    updater_pass(server.updater);
+    show_both("1", KEPT_WAITING("Deferred") GIVEN("3"));
+    vpa_loop_pump(server.loop, VPA_SECOND);
+    vpa_timer_start(timer, 500 * VPA_MILLISECOND);
+    updater_pass(server.updater);
+    vpa_timer_free(timer);
+    ck_assert_uint_eq(server.call_count, 4);
+    show_pod_with(0, 0, "2", KEPT_WAITING("Infeasible") GIVEN("3"));
+    show_pod_with(0, 1, "2", KEPT_WAITING("Infeasible") GIVEN("1"));
+    updater_pass(server.updater);
+    calls = joined_calls();
+    ck_assert_str_eq(calls, "p00-00/resize p00-01/resize p00-00/resize p00-01/resize "
+                            "p00-01/eviction ");
+}
+END_TEST
+
+/* What is waited for is that a boost is given back: a resize that leaves no container with more cpu
+ * than it asks for is an ordinary one, also where the end is only presumed, after a restart. */
+static const struct {
+    const char *name, *marker, *status, *calls;
+} upsizes[] = {
+    {"above what a boosted pod has", MARKER("500m"), "",
+     "p00-00/resize p00-01/resize p00-00/resize p00-01/resize p00-00/eviction p00-01/eviction "},
+    {"after a restart", "", KEPT_WAITING("Infeasible") GIVEN("1500m"),
+     "p00-00/resize p00-01/resize p00-00/eviction p00-01/eviction "},
+};
+
+START_TEST(a_resize_that_leaves_no_boost_is_an_ordinary_one)
+{
+    vpa_auto_free char *calls = NULL;
+
+    server.mode = "InPlaceOrRecreate";
+    server.boost = BOOST;
+    server.pod = upsizes[_i].marker;
+    server.status = upsizes[_i].status;
+    server.pods_per_vpa = 2;
+    server.config.eviction_tolerance = 1;
+    server.config.lifetime_threshold = 0;
+    start(1);
+    updater_pass(server.updater);
+    if (*server.pod) {
+        show_both("1", KEPT_WAITING("Deferred") GIVEN("1500m"));
+        updater_pass(server.updater);
+    }
+    show_both("2", KEPT_WAITING("Infeasible") GIVEN("1500m"));
+    updater_pass(server.updater);
+    calls = joined_calls();
+    ck_assert_msg(strcmp(calls, upsizes[_i].calls) == 0, "%s: %s", upsizes[_i].name, calls);
+}
+END_TEST
+
 /* ---- boosts whose VPA boosts no more ---- */
 
 static void change_vpa(void)
@@ -477,7 +561,8 @@ START_TEST(an_end_that_is_not_carried_out_yet_is_known_after_a_restart)
 }
 END_TEST
 
-/* Also of a VPA whose target was not there in the first pass, or that is another one since. */
+/* Also of a VPA whose target was not there in the first pass, or that is another one since, whether
+ * or not a pass has seen it gone. */
 START_TEST(an_end_is_known_when_its_vpa_is_first_seen)
 {
     server.boost = BOOST;
@@ -486,8 +571,10 @@ START_TEST(an_end_is_known_when_its_vpa_is_first_seen)
     start(0);
     if (_i == 0)
         hide_object("apps/v1", "ReplicaSet", "n", "rs01");
-    else
+    else if (_i == 1)
         hide_vpa("v01");
+    for (int p = 0; _i == 2 && p < server.pods_per_vpa; p++)
+        show_pod_with(1, p, "2", ""); /* as the VPA wants it */
     settle();
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 2);
@@ -499,6 +586,8 @@ START_TEST(an_end_is_known_when_its_vpa_is_first_seen)
                 "\"selector\":{\"matchLabels\":{\"app\":\"a1\"}}}}");
     if (_i > 0)
         server.uid_of_vpas = "w";
+    if (_i == 2)
+        hide_vpa("v01");
     show_vpas();
     settle();
     for (int pass = 0; pass < 2; pass++)
@@ -507,18 +596,6 @@ START_TEST(an_end_is_known_when_its_vpa_is_first_seen)
         ck_assert_ptr_null(strstr(server.calls[i], "p01-"));
 }
 END_TEST
-
-static void show_pod_with(int v, int p, const char *request, const char *more)
-{
-    const char *usual = server.request, *status = server.status;
-
-    server.request = request;
-    server.status = more;
-    show_pod(v, p);
-    server.request = usual;
-    server.status = status;
-    settle();
-}
 
 /* The limiter ends the first pass, and all that follow. What this process resized itself in the
  * first is an ordinary pod, which is evicted when its node cannot hold it. */
@@ -593,11 +670,14 @@ int main(void)
     tcase_add_loop_test(tc, an_end_whose_answer_was_not_waited_for_is_not_forgotten, 0, 2);
     tcase_add_test(tc, a_resize_behind_the_end_of_a_boost_is_an_ordinary_one);
     tcase_add_test(tc, an_end_is_waited_for_behind_other_resizes);
+    tcase_add_test(tc, an_end_that_is_carried_out_during_a_pass_is_over);
+    tcase_add_loop_test(tc, a_resize_that_leaves_no_boost_is_an_ordinary_one, 0,
+                        VPA_COUNT(upsizes));
     tcase_add_loop_test(tc, a_boost_taken_out_of_an_idle_vpa_stays, 0, 2);
     tcase_add_test(tc, a_boost_whose_duration_is_set_to_nothing_is_taken_back);
     tcase_add_loop_test(tc, an_end_that_is_not_carried_out_yet_is_known_after_a_restart, 0,
                         VPA_COUNT(restarts));
-    tcase_add_loop_test(tc, an_end_is_known_when_its_vpa_is_first_seen, 0, 2);
+    tcase_add_loop_test(tc, an_end_is_known_when_its_vpa_is_first_seen, 0, 3);
     tcase_add_test(tc, a_pass_that_was_cut_short_is_no_restart);
     tcase_add_test(tc, gates_change_nothing_for_vpas_without_boost);
     suite_add_tcase(suite, tc);

@@ -265,6 +265,28 @@ START_TEST(a_refusal_is_of_its_namespace)
 }
 END_TEST
 
+/* What was written since is refused anew. */
+START_TEST(a_refusal_behind_an_acceptance_is_told)
+{
+    capture_log(0);
+    start_refused(1, "/v00/");
+    pass_for(1);
+    ck_assert_uint_eq(logged(REFUSED), 1);
+    server.status_code = 0;
+    pass_for(10);
+    ck_assert_uint_eq(server.status_patches, 1);
+    server.status_code = 403;
+    free(server.conditions);
+    server.conditions = vpa_xstrdup(PAUSED);
+    hide_vpa("v00");
+    show_vpas();
+    settle();
+    pass_for(1);
+    ck_assert_uint_eq(server.status_tries, 3);
+    ck_assert_uint_eq(logged(REFUSED), 2);
+}
+END_TEST
+
 /* A webhook and a policy may refuse it with other codes, and a VPA may not fit its schema any more:
  * that is no newer version. */
 #define BY_POLICY                                                                                  \
@@ -406,6 +428,7 @@ int main(void)
     tcase_add_loop_test(tc, a_namespace_that_fails_holds_no_other_up, 0, VPA_COUNT(outages));
     tcase_add_test(tc, namespaces_that_all_fail_have_their_share);
     tcase_add_test(tc, a_refusal_is_of_its_namespace);
+    tcase_add_test(tc, a_refusal_behind_an_acceptance_is_told);
     tcase_add_loop_test(tc, a_policy_refuses_with_any_code, 0, VPA_COUNT(policies));
     tcase_add_test(tc, a_refused_vpa_waits_alone);
     tcase_add_loop_test(tc, a_pass_is_refused_so_often, 0, 2);

@@ -30,7 +30,8 @@ vpa_time vpa_pod_ready_transition(const struct vpa_pod *pod);
 
 /* Whether some container requests something else than it has; what is not known counts as equal. */
 bool vpa_pod_requests_differ(const struct vpa_pod *pod);
-/* Whether some container requests less cpu than it has. */
-bool vpa_pod_requests_less_cpu(const struct vpa_pod *pod);
+/* Whether some container requests less cpu than it has. instead: requests that take the place of
+ * those of the spec, in the order of the pod, where they name cpu; NULL: as the pod is. */
+bool vpa_pod_requests_less_cpu(const struct vpa_pod *pod, const struct vpa_resource_list *instead);
 
 #endif

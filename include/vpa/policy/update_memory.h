@@ -88,12 +88,16 @@ bool vpa_recommendation_lower(const struct vpa_recommendation *now_wanted,
 const char **vpa_update_memory_infeasible_uids(const struct vpa_update_memory *memory,
                                                size_t *count);
 
-/* Notes what the last resize sent to the pod was: the end of a boost, or an ordinary one. While an
- * end is unfinished, ordinary ones are not to be noted: they do not make it finished. */
+/* Notes what the last resize sent to the pod was: the end of a boost, or an ordinary one. One that
+ * an end outlasts is not to be noted. */
 void vpa_update_memory_set_unboost(struct vpa_update_memory *memory, const char *uid, bool unboost);
 /* Whether the pod is still to become what the end of its boost made of it: the kubelet waits,
  * refuses, fails, or has not acted. Such a pod is never evicted (S5); resizes go on. */
 bool vpa_unboost_unfinished(const struct vpa_pod *pod, const struct vpa_update_memory *memory);
+/* Whether an unfinished end is still one behind an ordinary resize to these requests, in the order
+ * of the pod: less cpu is asked for then than a container has. */
+bool vpa_unboost_outlasts(const struct vpa_pod *pod, const struct vpa_update_memory *memory,
+                          const struct vpa_resource_list *requests);
 /* Whether the pod looks as the end of a boost leaves it while the kubelet has not acted: no marker,
  * and less cpu is asked for than a container has. An ordinary resize may look the same, so this is
  * for a process that has just begun and remembers nothing. */
