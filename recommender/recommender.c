@@ -320,6 +320,15 @@ static int await_what_is_stored(struct recommender *r, struct vpa_error *err)
     return gone < needed ? wait_for_lead(r, needed - gone, err) : 0;
 }
 
+/* Of all checkpoints. Nothing was stored meanwhile when this process led as it began. */
+static void note_load(struct recommender *r, bool stood_by, int64_t begin)
+{
+    if (r->standby && stood_by)
+        standby_has_loaded(r->standby, begin);
+    else if (r->standby)
+        standby_has_taken_over(r->standby);
+}
+
 /* A sample that the leader counts while a standby loads may be missing in what it has loaded, and
  * is not to be had any more in its own first pass. So it loads between two passes of the leader,
  * when the one has surely been stored, and again when the other has begun meanwhile. */
@@ -334,8 +343,7 @@ static int load_between_passes(struct recommender *r, struct vpa_error *err)
 
         if (load_checkpoints(r, err) < 0)
             return -1;
-        if (stands_by && r->standby)
-            standby_has_loaded(r->standby, begin);
+        note_load(r, stands_by, begin);
         if (!is_standby(r) || turn_of(r) == turn || tries == LOADS_MAX)
             return 0;
         VPA_V(2, "Loading the checkpoints again: the leader has made a pass meanwhile");
@@ -408,6 +416,7 @@ static bool is_to_load_again(const struct recommender *r)
 static void load_new_histories(struct recommender *r)
 {
     int64_t begin = vpa_loop_monotonic(r->loop);
+    bool stands_by = is_standby(r);
 
     if (recommender_uses_prometheus(r->config))
         return;
@@ -415,7 +424,7 @@ static void load_new_histories(struct recommender *r)
     if (again)
         checkpoints_expect_all(r->checkpoints);
     if (checkpoints_load_new(r->checkpoints) && again) {
-        standby_has_loaded(r->standby, begin);
+        note_load(r, stands_by, begin);
         VPA_INFO("Loaded all checkpoints again, because this replica had missed usage");
     }
 }

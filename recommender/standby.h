@@ -73,9 +73,9 @@ void standby_note_usage(struct standby *standby, int64_t begin, bool has_usage);
  * to be loaded, and nothing is to be written over them before. One that lacks samples all the same,
  * because its writes were refused, changes nothing where the model has counted as many. */
 bool standby_is_to_load(const struct standby *standby, bool leads);
-/* As they were then (monotonic). */
+/* As they were then (monotonic): when the load began, as a standby's. */
 void standby_has_loaded(struct standby *standby, int64_t begin);
-/* It leads, and what is stored from now on is its own. */
+/* It leads, knows what was stored before, and what is stored from now on is its own. */
 void standby_has_taken_over(struct standby *standby);
 
 #endif

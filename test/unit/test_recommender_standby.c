@@ -676,6 +676,37 @@ START_TEST(a_leader_that_is_slow_has_missed_nothing)
 }
 END_TEST
 
+static bool answer_status_late(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (strcmp(q->method, "PATCH") != 0 || !strstr(q->path, "/verticalpodautoscalers/"))
+        return watch_lease(q, r);
+    vpa_memory_reply_status(r, 403, "Forbidden", "a webhook says no");
+    vpa_memory_reply_delay(r, slowness);
+    return true;
+}
+
+/* It loads what it has missed, once, and writes from then on, however long its passes take. */
+START_TEST(a_leader_that_is_slow_loads_once)
+{
+    start_ticking_leader("--recommender-interval=5s");
+    let_both_pass(3);
+    vpa_timer_free(leader_tick);
+    vpa_loop_pump(loop, VPA_MINUTE);
+    recommender_free(VPA_STEAL(recommender));
+    second_stands_by = false;
+    capture_log(0);
+    hook = answer_status_late;
+    slowness = 19 * VPA_SECOND;
+    both_pass(0);
+    int64_t samples = samples_of("web-app");
+    for (int i = 1; i < 6; i++) {
+        both_pass(i);
+        ck_assert_int_eq(samples_of("web-app"), samples + i);
+        ck_assert_uint_eq(logged("Loaded all checkpoints again"), 1);
+    }
+}
+END_TEST
+
 /* ---- a pass of the leader while the standby loads ---- */
 
 static int late_lists;
@@ -724,6 +755,57 @@ static void end_of_leader(void *ctx)
     (void)ctx;
     second_stands_by = false;
 }
+
+/* However long a list of checkpoints takes. */
+static bool answer_lists_slowly(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (!leader_passes && is_list_of_checkpoints(q)) {
+        lists_of_checkpoints++;
+        vpa_memory_reply_delay(r, slowness);
+    }
+    return watch_lease(q, r);
+}
+
+/* Nobody has learned meanwhile. */
+START_TEST(what_a_leader_loads_slowly_counts)
+{
+    construct("--recommender-interval=5s");
+    recommender_free(recommender);
+    recommender = replica("first", &first_stands_by);
+    first_stands_by = false;
+    capture_log(0);
+    hook = answer_lists_slowly;
+    slowness = VPA_MINUTE;
+    load(recommender);
+    both_pass(1);
+    ck_assert_uint_eq(logged("A standby that missed passes is not in step"), 0);
+    ck_assert_uint_eq(logged("Loaded all checkpoints again"), 0);
+    ck_assert_int_eq(samples_of("web-app"), 1);
+}
+END_TEST
+
+/* It was killed and is back: a leader that may have been there is gone before the load is. What
+ * that one may have stored is loaded, once. */
+START_TEST(a_standby_that_leads_while_it_loads_comes_to_write)
+{
+    start_leader("--recommender-interval=5s");
+    both_pass(0);
+    recommender_free(VPA_STEAL(recommender));
+    struct vpa_timer *end = vpa_timer_new(loop, end_of_leader, NULL);
+    vpa_timer_start(end, 15 * VPA_SECOND);
+    capture_log(0);
+    hook = answer_lists_slowly;
+    slowness = VPA_MINUTE;
+    start_second();
+    vpa_timer_free(end);
+    ck_assert(!second_stands_by);
+    for (int i = 1; i < 4; i++) {
+        both_pass(i);
+        ck_assert_int_eq(samples_of("web-app"), 1 + i);
+        ck_assert_uint_eq(logged("Loaded all checkpoints again"), 1);
+    }
+}
+END_TEST
 
 /* To where the next interval begins. */
 static void pump_to_turn(vpa_duration interval)
@@ -1074,6 +1156,9 @@ int main(void)
     tcase_add_test(tcase, a_standby_that_is_always_slow_loads_and_is_not_in_step);
     tcase_add_test(tcase, usage_that_came_late_overwrites_nothing);
     tcase_add_test(tcase, a_leader_that_is_slow_has_missed_nothing);
+    tcase_add_test(tcase, a_leader_that_is_slow_loads_once);
+    tcase_add_test(tcase, what_a_leader_loads_slowly_counts);
+    tcase_add_test(tcase, a_standby_that_leads_while_it_loads_comes_to_write);
     tcase_add_test(tcase, what_is_counted_while_a_standby_loads_is_not_lost);
     tcase_add_test(tcase, a_standby_that_waits_to_load_leads_at_once);
     tcase_add_test(tcase, a_standby_waits_no_longer_than_checkpoints_are_written);
