@@ -59,8 +59,6 @@
 /* Between attempts to read the checkpoints. */
 #define LOAD_BACKOFF_FIRST (800 * VPA_MILLISECOND)
 #define LOAD_BACKOFF_MAX (30 * VPA_SECOND)
-/* Where reading takes longer than an interval, it never falls between two passes. */
-#define LOADS_MAX 3
 
 struct recommender {
     struct recommender_options options;
@@ -344,7 +342,7 @@ static int load_between_passes(struct recommender *r, struct vpa_error *err)
         if (load_checkpoints(r, err) < 0)
             return -1;
         note_load(r, stands_by, begin);
-        if (!is_standby(r) || turn_of(r) == turn || tries == LOADS_MAX)
+        if (!is_standby(r) || turn_of(r) == turn || tries == STANDBY_LOADS)
             return 0;
         VPA_V(2, "Loading the checkpoints again: the leader has made a pass meanwhile");
     }
@@ -427,6 +425,16 @@ static void load_new_histories(struct recommender *r)
         note_load(r, stands_by, begin);
         VPA_INFO("Loaded all checkpoints again, because this replica had missed usage");
     }
+}
+
+/* After the usage. */
+static void load_new_histories_twice(struct recommender *r)
+{
+    int64_t begin = vpa_loop_monotonic(r->loop);
+
+    checkpoints_load_again(r->checkpoints);
+    if (r->standby)
+        standby_has_loaded_twice(r->standby, begin);
 }
 
 /* What is stored is worth more than the model while that has to be loaded again. */
@@ -524,7 +532,7 @@ static void run_steps(struct recommender *r)
     collect_usage(r, begin);
     feeder_record_ooms(r->feeder, time_of_samples(r));
     if (is_standby(r))
-        checkpoints_load_again(r->checkpoints);
+        load_new_histories_twice(r);
     else if (is_to_load_again(r))
         load_new_histories(r);
     refill_pass(r->refill);

@@ -807,6 +807,60 @@ START_TEST(a_standby_that_leads_while_it_loads_comes_to_write)
 }
 END_TEST
 
+/* Those of the garbage collection and at the start are not of one namespace. */
+static bool answer_lists_of_passes_slowly(const struct vpa_memory_request *q,
+                                          struct vpa_memory_reply *r)
+{
+    return strstr(q->path, "/namespaces/") ? answer_lists_slowly(q, r) : watch_lease(q, r);
+}
+
+/* A pass that loads is longer than an interval and a half: by each of its two lists, or by both
+ * together. All others are short. */
+static const vpa_duration slow_lists[] = {VPA_MINUTE + 45 * VPA_SECOND,
+                                          VPA_MINUTE + 12 * VPA_SECOND};
+
+START_TEST(a_standby_that_loads_slowly_comes_in_step)
+{
+    capture_log(0);
+    start_ticking_leader("--checkpoints-gc-interval=24h");
+    let_both_pass(3);
+    hook = answer_lists_of_passes_slowly;
+    slowness = slow_lists[_i];
+    for (unsigned times = 1; times < 3; times++) {
+        vpa_loop_pump(loop, 5 * VPA_MINUTE); /* it sleeps */
+        let_both_pass(1);
+        ck_assert_str_eq(lease_member("renewTime"), "");
+        for (int i = 0; i < 20 && !*lease_member("renewTime"); i++)
+            let_both_pass(1);
+        ck_assert_uint_eq(logged("Loaded all checkpoints again"), times * STANDBY_LOADS);
+        ck_assert_uint_eq(logged("A standby that missed passes is not in step"), times);
+        for (int i = 0; i < 5; i++) {
+            let_both_pass(1);
+            ck_assert_str_ne(lease_member("renewTime"), "");
+        }
+    }
+    hook = watch_lease;
+    vpa_timer_free(leader_tick);
+}
+END_TEST
+
+/* As above at the start. */
+START_TEST(a_standby_that_starts_slowly_comes_in_step)
+{
+    capture_log(0);
+    start_leader(NULL);
+    both_pass(0);
+    hook = answer_lists_slowly;
+    slowness = VPA_MINUTE + 45 * VPA_SECOND;
+    lists_of_checkpoints = 0;
+    start_second();
+    ck_assert_int_eq(lists_of_checkpoints, STANDBY_LOADS);
+    both_pass(1);
+    ck_assert_str_ne(lease_member("renewTime"), "");
+    ck_assert_uint_eq(logged("A standby that missed passes is not in step"), 0);
+}
+END_TEST
+
 /* To where the next interval begins. */
 static void pump_to_turn(vpa_duration interval)
 {
@@ -1159,6 +1213,9 @@ int main(void)
     tcase_add_test(tcase, a_leader_that_is_slow_loads_once);
     tcase_add_test(tcase, what_a_leader_loads_slowly_counts);
     tcase_add_test(tcase, a_standby_that_leads_while_it_loads_comes_to_write);
+    tcase_add_loop_test(tcase, a_standby_that_loads_slowly_comes_in_step, 0,
+                        (int)VPA_COUNT(slow_lists));
+    tcase_add_test(tcase, a_standby_that_starts_slowly_comes_in_step);
     tcase_add_test(tcase, what_is_counted_while_a_standby_loads_is_not_lost);
     tcase_add_test(tcase, a_standby_that_waits_to_load_leads_at_once);
     tcase_add_test(tcase, a_standby_waits_no_longer_than_checkpoints_are_written);
