@@ -500,6 +500,26 @@ START_TEST(a_standby_that_slept_loads_what_it_has_missed)
 }
 END_TEST
 
+/* It slept for so many passes. From the third one on the leader has stored all: it writes in each
+ * pass. */
+START_TEST(what_is_missed_begins_an_interval_after_the_last_pass)
+{
+    int minute = 0, slept = 2 + _i;
+
+    capture_log(0);
+    start_leader(NULL);
+    start_second();
+    while (minute < 3)
+        both_pass(minute++);
+    while (minute < 3 + slept)
+        pass_without_standby(minute++);
+    recommender_free(VPA_STEAL(recommender));
+    second_stands_by = false;
+    both_pass(minute);
+    ck_assert_int_eq((int)logged("Loaded all checkpoints again"), _i);
+}
+END_TEST
+
 START_TEST(each_time_that_a_standby_slept_is_told_once)
 {
     int minute = 0;
@@ -861,6 +881,26 @@ START_TEST(a_standby_that_starts_slowly_comes_in_step)
 }
 END_TEST
 
+/* Each of them begins four tenths of an interval late. */
+START_TEST(passes_less_than_an_interval_and_a_half_apart_are_in_step)
+{
+    vpa_duration apart = VPA_MINUTE + 24 * VPA_SECOND;
+
+    capture_log(0);
+    start_leader(NULL);
+    start_second();
+    for (int i = 0; i < 10; i++) {
+        vpa_auto_free char *renewed = vpa_xstrdup(lease_member("renewTime"));
+
+        vpa_loop_pump(loop, apart);
+        make_passes(i);
+        ck_assert_str_ne(lease_member("renewTime"), "");
+        ck_assert_str_ne(lease_member("renewTime"), renewed);
+    }
+    ck_assert_uint_eq(logged("A standby that missed passes is not in step"), 0);
+}
+END_TEST
+
 /* To where the next interval begins. */
 static void pump_to_turn(vpa_duration interval)
 {
@@ -1204,6 +1244,7 @@ int main(void)
     tcase_add_test(tcase, checkpoints_that_cannot_be_loaded_are_waited_for);
     tcase_add_test(tcase, what_lacks_samples_is_not_loaded_again);
     tcase_add_loop_test(tcase, a_standby_that_slept_loads_what_it_has_missed, 0, 4);
+    tcase_add_loop_test(tcase, what_is_missed_begins_an_interval_after_the_last_pass, 0, 2);
     tcase_add_test(tcase, each_time_that_a_standby_slept_is_told_once);
     tcase_add_test(tcase, a_standby_that_slept_overwrites_nothing);
     tcase_add_loop_test(tcase, a_slow_step_that_succeeds_is_missed_usage, 0, 5);
@@ -1216,6 +1257,7 @@ int main(void)
     tcase_add_loop_test(tcase, a_standby_that_loads_slowly_comes_in_step, 0,
                         (int)VPA_COUNT(slow_lists));
     tcase_add_test(tcase, a_standby_that_starts_slowly_comes_in_step);
+    tcase_add_test(tcase, passes_less_than_an_interval_and_a_half_apart_are_in_step);
     tcase_add_test(tcase, what_is_counted_while_a_standby_loads_is_not_lost);
     tcase_add_test(tcase, a_standby_that_waits_to_load_leads_at_once);
     tcase_add_test(tcase, a_standby_waits_no_longer_than_checkpoints_are_written);
