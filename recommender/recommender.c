@@ -76,7 +76,7 @@ struct recommender {
     struct query_api *api; /* NULL: likewise */
     struct publisher *publisher;
     struct checkpoints *checkpoints;
-    struct standby *standby;
+    struct standby *standby; /* NULL: none, or no checkpoints that it could miss */
     struct set_clock clock;
     bool loaded;      /* the history */
     bool passed;      /* a pass was made since */
@@ -173,7 +173,7 @@ struct recommender *recommender_new(const struct recommender_options *options)
         &(struct vpa_events_options){.client = options->client, .component = "vpa-recommender"});
     start_query(r);
     r->publisher = new_publisher(r);
-    if (options->standby_lease)
+    if (options->standby_lease && !recommender_uses_prometheus(r->config))
         r->standby = standby_new(options->standby_lease, r->config->interval);
     r->checkpoints = checkpoints_new(&(struct checkpoints_options){.loop = r->loop,
                                                                    .reader = options->client,
@@ -406,8 +406,7 @@ static bool controller_exists(void *ctx, const struct vpa_autoscaler *v)
 
 static bool is_to_load_again(const struct recommender *r)
 {
-    return r->standby && !recommender_uses_prometheus(r->config) &&
-           standby_is_to_load(r->standby, !is_standby(r));
+    return r->standby && standby_is_to_load(r->standby, !is_standby(r));
 }
 
 /* After the pods: those with an open interval go on with it. */
@@ -557,7 +556,7 @@ static void finish_pass(struct recommender *r)
 {
     r->passed = true;
     r->was_standby = !may_write_checkpoints(r);
-    if (is_standby(r) && r->standby && !recommender_uses_prometheus(r->config))
+    if (is_standby(r) && r->standby)
         standby_end_pass(r->standby);
 }
 

@@ -520,6 +520,28 @@ START_TEST(what_is_missed_begins_an_interval_after_the_last_pass)
 }
 END_TEST
 
+/* There are no checkpoints that it could have missed. */
+START_TEST(with_a_history_of_prometheus_nothing_is_said_of_checkpoints)
+{
+    struct vpa_error err;
+
+    construct(NULL);
+    config.storage = "prometheus";
+    second_stands_by = true;
+    second = replica("second", &second_stands_by);
+    recommender_free(VPA_STEAL(recommender));
+    ck_assert_int_eq(recommender_start(second, &err), 0);
+    capture_log(0);
+    hook = refuse_usage;
+    for (int i = 0; i < 3; i++) {
+        vpa_loop_pump(loop, 5 * VPA_MINUTE);
+        recommender_pass(second);
+    }
+    ck_assert_uint_eq(logged("not in step"), 0);
+    ck_assert_uint_eq(lease_writes, 0);
+}
+END_TEST
+
 START_TEST(each_time_that_a_standby_slept_is_told_once)
 {
     int minute = 0;
@@ -1245,6 +1267,7 @@ int main(void)
     tcase_add_test(tcase, what_lacks_samples_is_not_loaded_again);
     tcase_add_loop_test(tcase, a_standby_that_slept_loads_what_it_has_missed, 0, 4);
     tcase_add_loop_test(tcase, what_is_missed_begins_an_interval_after_the_last_pass, 0, 2);
+    tcase_add_test(tcase, with_a_history_of_prometheus_nothing_is_said_of_checkpoints);
     tcase_add_test(tcase, each_time_that_a_standby_slept_is_told_once);
     tcase_add_test(tcase, a_standby_that_slept_overwrites_nothing);
     tcase_add_loop_test(tcase, a_slow_step_that_succeeds_is_missed_usage, 0, 5);
