@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "vpa/base/mem.h"
 #include "vpa/base/url.h"
 #include "vpa/daemon/certificate_manager.h"
 #include "vpa/daemon/daemon.h"
@@ -73,6 +74,15 @@ const struct vpa_flag admission_flag_rows[] = {
 };
 const size_t admission_flag_count = sizeof(admission_flag_rows) / sizeof(admission_flag_rows[0]);
 
+/* What has no scheme is a host, as it is for the client. */
+static int check_query_url(const char *url, struct vpa_error *err)
+{
+    const char *scheme = *url && !strstr(url, "://") ? "http://" : "";
+    vpa_auto_free char *whole = vpa_xprintf("%s%s", scheme, url);
+
+    return vpa_url_check(whole, err);
+}
+
 int admission_config_check(const struct admission_config *config, int *exit_status,
                            struct vpa_error *err)
 {
@@ -87,7 +97,7 @@ int admission_config_check(const struct admission_config *config, int *exit_stat
         return vpa_fail(err, VPA_INVALID,
                         "--manage-certificates keeps certificates in a Secret, which --shadow does "
                         "not write: give the shadow files.");
-    if (vpa_url_check(config->recommendation_query_url, err) < 0)
+    if (check_query_url(config->recommendation_query_url, err) < 0)
         return vpa_wrap(err, "--recommendation-query-url");
     if (config->recommendation_query_timeout <= 0)
         return vpa_fail(err, VPA_INVALID, "--recommendation-query-timeout must be positive.");

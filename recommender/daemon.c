@@ -44,7 +44,7 @@ static struct recommender *make(const struct recommender_config *config,
         .ns = config->leader.resource_namespace,
         .leader = config->leader.resource_name,
         .identity = may_stand_by ? vpa_elector_own_identity(process->elector) : "",
-        .elector = recommender_uses_prometheus(config) ? NULL : process->elector,
+        .elector = process->elector,
     };
 
     return recommender_new(

@@ -59,8 +59,6 @@
 /* Between attempts to read the checkpoints. */
 #define LOAD_BACKOFF_FIRST (800 * VPA_MILLISECOND)
 #define LOAD_BACKOFF_MAX (30 * VPA_SECOND)
-/* Where reading takes longer than an interval, it never falls between two passes. */
-#define LOADS_MAX 3
 
 struct recommender {
     struct recommender_options options;
@@ -78,7 +76,7 @@ struct recommender {
     struct query_api *api; /* NULL: likewise */
     struct publisher *publisher;
     struct checkpoints *checkpoints;
-    struct standby *standby;
+    struct standby *standby; /* NULL: none, or no checkpoints that it could miss */
     struct set_clock clock;
     bool loaded;      /* the history */
     bool passed;      /* a pass was made since */
@@ -175,7 +173,7 @@ struct recommender *recommender_new(const struct recommender_options *options)
         &(struct vpa_events_options){.client = options->client, .component = "vpa-recommender"});
     start_query(r);
     r->publisher = new_publisher(r);
-    if (options->standby_lease)
+    if (options->standby_lease && !recommender_uses_prometheus(r->config))
         r->standby = standby_new(options->standby_lease, r->config->interval);
     r->checkpoints = checkpoints_new(&(struct checkpoints_options){.loop = r->loop,
                                                                    .reader = options->client,
@@ -320,6 +318,15 @@ static int await_what_is_stored(struct recommender *r, struct vpa_error *err)
     return gone < needed ? wait_for_lead(r, needed - gone, err) : 0;
 }
 
+/* Of all checkpoints. Nothing was stored meanwhile when this process led as it began. */
+static void note_load(struct recommender *r, bool stood_by, int64_t begin)
+{
+    if (r->standby && stood_by)
+        standby_has_loaded(r->standby, begin);
+    else if (r->standby)
+        standby_has_taken_over(r->standby);
+}
+
 /* A sample that the leader counts while a standby loads may be missing in what it has loaded, and
  * is not to be had any more in its own first pass. So it loads between two passes of the leader,
  * when the one has surely been stored, and again when the other has begun meanwhile. */
@@ -334,9 +341,8 @@ static int load_between_passes(struct recommender *r, struct vpa_error *err)
 
         if (load_checkpoints(r, err) < 0)
             return -1;
-        if (stands_by && r->standby)
-            standby_has_loaded(r->standby, begin);
-        if (!is_standby(r) || turn_of(r) == turn || tries == LOADS_MAX)
+        note_load(r, stands_by, begin);
+        if (!is_standby(r) || turn_of(r) == turn || tries == STANDBY_LOADS)
             return 0;
         VPA_V(2, "Loading the checkpoints again: the leader has made a pass meanwhile");
     }
@@ -400,14 +406,14 @@ static bool controller_exists(void *ctx, const struct vpa_autoscaler *v)
 
 static bool is_to_load_again(const struct recommender *r)
 {
-    return r->standby && !recommender_uses_prometheus(r->config) &&
-           standby_is_to_load(r->standby, !is_standby(r));
+    return r->standby && standby_is_to_load(r->standby, !is_standby(r));
 }
 
 /* After the pods: those with an open interval go on with it. */
 static void load_new_histories(struct recommender *r)
 {
     int64_t begin = vpa_loop_monotonic(r->loop);
+    bool stands_by = is_standby(r);
 
     if (recommender_uses_prometheus(r->config))
         return;
@@ -415,9 +421,19 @@ static void load_new_histories(struct recommender *r)
     if (again)
         checkpoints_expect_all(r->checkpoints);
     if (checkpoints_load_new(r->checkpoints) && again) {
-        standby_has_loaded(r->standby, begin);
+        note_load(r, stands_by, begin);
         VPA_INFO("Loaded all checkpoints again, because this replica had missed usage");
     }
+}
+
+/* After the usage. */
+static void load_new_histories_twice(struct recommender *r)
+{
+    int64_t begin = vpa_loop_monotonic(r->loop);
+
+    checkpoints_load_again(r->checkpoints);
+    if (r->standby)
+        standby_has_loaded_twice(r->standby, begin);
 }
 
 /* What is stored is worth more than the model while that has to be loaded again. */
@@ -515,7 +531,7 @@ static void run_steps(struct recommender *r)
     collect_usage(r, begin);
     feeder_record_ooms(r->feeder, time_of_samples(r));
     if (is_standby(r))
-        checkpoints_load_again(r->checkpoints);
+        load_new_histories_twice(r);
     else if (is_to_load_again(r))
         load_new_histories(r);
     refill_pass(r->refill);
@@ -540,7 +556,7 @@ static void finish_pass(struct recommender *r)
 {
     r->passed = true;
     r->was_standby = !may_write_checkpoints(r);
-    if (is_standby(r) && r->standby && !recommender_uses_prometheus(r->config))
+    if (is_standby(r) && r->standby)
         standby_end_pass(r->standby);
 }
 

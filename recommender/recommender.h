@@ -39,7 +39,7 @@ struct recommender_options { /* all borrowed; must outlive the recommender */
      * passes read and compute everything and write nothing, so that this process can go on where
      * the leader ends. */
     const bool *standby;
-    const struct standby_options *standby_lease; /* NULL: none; copied */
+    const struct standby_options *standby_lease; /* NULL: none; not with Prometheus; copied */
     struct vpa_ledger *ledger; /* what recommendations change; NULL: nothing is written down */
     struct shadow *shadow; /* beside another installation, with *standby true for good; or NULL */
     recommender_connect_fn connect_prometheus;

@@ -24,11 +24,13 @@ struct standby {
     vpa_duration interval;
     /* Monotonic, NEVER: not at all. Not counted in passes: one that hangs is several of the
      * leader's. */
-    int64_t seen;    /* when the last pass with usage began; NEVER: who leads, too */
+    int64_t seen;    /* when the last pass with usage began, or a load; NEVER: who leads, too */
     int64_t missed;  /* when the first pass without usage began, or had to */
     int64_t claimed; /* since then: there is usage again */
     bool has_usage;  /* of the last pass */
     bool behind;     /* and that was said; until it renews */
+    vpa_duration load_time; /* of the last load of all, and of what was read once more since */
+    unsigned slow_loads;    /* since it was in step: each longer than passes may be apart */
 };
 
 struct standby *standby_new(const struct standby_options *options, vpa_duration interval)
@@ -216,10 +218,16 @@ static int64_t monotonic(const struct standby *s)
     return vpa_loop_monotonic(vpa_kube_client_loop(s->client));
 }
 
+/* The leader has made a pass meanwhile. */
+static bool is_slow(const struct standby *s, vpa_duration time)
+{
+    return time > s->interval + s->interval / 2;
+}
+
 /* The first pass of the leader that this one has no usage of. */
 static int64_t missed_since(const struct standby *s)
 {
-    bool is_late = s->seen != NEVER && monotonic(s) - s->seen > s->interval + s->interval / 2;
+    bool is_late = s->seen != NEVER && is_slow(s, monotonic(s) - s->seen);
 
     return s->missed == NEVER && is_late ? s->seen + s->interval : s->missed;
 }
@@ -231,7 +239,6 @@ static void say_behind(struct standby *s, const char *message)
     s->behind = true;
 }
 
-/* A claim that stands goes on: what is stored by then has these passes, too. */
 static void note_time(struct standby *s)
 {
     int64_t since = missed_since(s);
@@ -254,6 +261,7 @@ void standby_end_pass(struct standby *s)
     note_time(s);
     if (s->missed == NEVER) {
         s->behind = false;
+        s->slow_loads = 0;
         renew(s);
     } else if (s->has_usage && s->claimed == NEVER) {
         (void)claim(s);
@@ -285,10 +293,29 @@ bool standby_is_to_load(const struct standby *s, bool leads)
     return since != NEVER && monotonic(s) - since > wait;
 }
 
+/* A further one would be no faster than STANDBY_LOADS of them. */
+static void note_load_time(struct standby *s, int64_t begin)
+{
+    bool was_slow = is_slow(s, s->load_time);
+
+    s->load_time += monotonic(s) - begin;
+    if (!was_slow && is_slow(s, s->load_time))
+        s->slow_loads++;
+    if (s->slow_loads >= STANDBY_LOADS)
+        s->seen = monotonic(s);
+}
+
 void standby_has_loaded(struct standby *s, int64_t begin)
 {
     standby_has_taken_over(s);
     s->seen = begin;
+    s->load_time = 0;
+    note_load_time(s, begin);
+}
+
+void standby_has_loaded_twice(struct standby *s, int64_t begin)
+{
+    note_load_time(s, begin);
 }
 
 void standby_has_taken_over(struct standby *s)

@@ -17,7 +17,9 @@
  * before that, it loads what the leader has stored meanwhile. That nothing failed says little: one
  * that was stopped, or whose pass took long, has missed the passes of the leader in between. So the
  * clock tells: an interval and a half since it began a pass with usage. One all of whose passes are
- * that slow loads again and again, and is never in step.
+ * that slow loads again and again, and is never in step. Where the loading of a pass alone takes
+ * that long, the third one in a row counts from its end: the samples of a few passes cost less than
+ * a standby that never comes in step.
  *
  * The newest standby takes the Lease over, and the one before takes it back only when that one has
  * come to nothing: it leads by now, and so gave the Lease up, or was not seen to renew it in ten
@@ -38,6 +40,8 @@
 #define STANDBY_SILENCE 2
 /* Passes of a displaced standby in which the newer one must have renewed: it may be loading. */
 #define STANDBY_PATIENCE 10
+/* Loads in a row: where one takes longer than an interval, none falls between two passes. */
+#define STANDBY_LOADS 3
 
 struct standby_options {            /* texts are copied */
     struct vpa_kube_client *client; /* borrowed; may write although this process does not lead */
@@ -73,9 +77,11 @@ void standby_note_usage(struct standby *standby, int64_t begin, bool has_usage);
  * to be loaded, and nothing is to be written over them before. One that lacks samples all the same,
  * because its writes were refused, changes nothing where the model has counted as many. */
 bool standby_is_to_load(const struct standby *standby, bool leads);
-/* As they were then (monotonic). */
+/* As they were then (monotonic): when the load began, as a standby's. It ends now. */
 void standby_has_loaded(struct standby *standby, int64_t begin);
-/* It leads, and what is stored from now on is its own. */
+/* Behind the usage of a pass, from then on: what was loaded before it is read once more. */
+void standby_has_loaded_twice(struct standby *standby, int64_t begin);
+/* It leads, knows what was stored before, and what is stored from now on is its own. */
 void standby_has_taken_over(struct standby *standby);
 
 #endif

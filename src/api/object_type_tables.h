@@ -258,7 +258,9 @@ TABLE(vpa_spec_fields, OBJECT(targetRef, target_fields), OBJECT(updatePolicy, up
 TABLE(container_recommendation_fields, STRING(containerName), QUANTITY_MAP(target),
       QUANTITY_MAP(lowerBound), QUANTITY_MAP(upperBound), QUANTITY_MAP(uncappedTarget));
 TABLE(recommendation_fields, LIST(containerRecommendations, container_recommendation_fields));
+TABLE(vpa_condition_fields, STRING(type), STRING(status), TIME(lastTransitionTime), STRING(reason),
+      STRING(message), INT64(observedGeneration));
 TABLE(vpa_status_fields, OBJECT(recommendation, recommendation_fields),
-      LIST(conditions, condition_fields), INT64(observedGeneration));
+      LIST(conditions, vpa_condition_fields), INT64(observedGeneration));
 TABLE(vpa_fields, STRING(kind), STRING(apiVersion), OBJECT(metadata, meta_fields),
       OBJECT(spec, vpa_spec_fields), OBJECT(status, vpa_status_fields));

@@ -86,7 +86,7 @@ static enum vpa_types wrong(struct walk *w, const struct vpa_json *node, const c
 
 static bool ends(const struct walk *w, enum vpa_types types)
 {
-    return types == VPA_TYPES_QUANTITY || (types == VPA_TYPES_WRONG && w->first_ends);
+    return types == VPA_TYPES_MALFORMED || (types == VPA_TYPES_WRONG && w->first_ends);
 }
 
 static bool is_int(const struct vpa_json *node, enum type type)
@@ -104,17 +104,16 @@ static enum vpa_types check_int(struct walk *w, const struct vpa_json *node, enu
     return wrong(w, node, type == INT64 ? "64-bit integer" : "32-bit integer");
 }
 
+/* As check_scalar of a quantity: Go's decoder leaves both to the type. */
 static enum vpa_types check_time(struct walk *w, const struct vpa_json *node)
 {
     const char *text = vpa_json_string(node);
     vpa_time t;
 
-    if (!text)
-        return wrong(w, node, "time");
-    if (vpa_time_parse(text, &t, w->told ? NULL : w->err) == 0 || w->told)
-        return VPA_TYPES_RIGHT;
-    w->told = true;
-    return VPA_TYPES_WRONG;
+    if (text)
+        return vpa_time_parse(text, &t, w->err) < 0 ? VPA_TYPES_MALFORMED : VPA_TYPES_RIGHT;
+    vpa_fail(w->err, VPA_INVALID, "expected time, found %s", vpa_json_type_name(node));
+    return VPA_TYPES_MALFORMED;
 }
 
 static enum vpa_types check_scalar(struct walk *w, const struct vpa_json *node, enum type type)
@@ -131,7 +130,7 @@ static enum vpa_types check_scalar(struct walk *w, const struct vpa_json *node, 
     case INT64:
         return check_int(w, node, type);
     case QUANTITY:
-        return vpa_quantity_decode(w->arena, node, &q, w->err) < 0 ? VPA_TYPES_QUANTITY
+        return vpa_quantity_decode(w->arena, node, &q, w->err) < 0 ? VPA_TYPES_MALFORMED
                                                                    : VPA_TYPES_RIGHT;
     case INT_OR_STRING:
         return vpa_json_string(node) ? VPA_TYPES_RIGHT : check_int(w, node, INT32);

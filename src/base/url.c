@@ -248,6 +248,25 @@ static bool check(struct vpa_slice s, struct vpa_buf *why)
     return check_rest((struct vpa_slice){s.ptr, scheme ? scheme - 1 : 0}, rest, why);
 }
 
+/* The first bytes of a URL. In a password there may be what ends a host. */
+static char *shown(const char *url, size_t len)
+{
+    const char *scheme = strstr(url, "://");
+    const char *host = scheme && scheme < url + len ? scheme + strlen("://") : url;
+    const char *at = strrchr(host, '@');
+
+    if (!at)
+        return vpa_xstrndup(url, len);
+    size_t rest = at < url + len ? (size_t)(url + len - at) : 0;
+
+    return vpa_xprintf("%.*sxxxxx%.*s", (int)(host - url), url, (int)rest, at);
+}
+
+char *vpa_url_shown(const char *url)
+{
+    return shown(url, strlen(url));
+}
+
 int vpa_url_check(const char *url, struct vpa_error *err)
 {
     vpa_auto_buf why = VPA_BUF(WHY_MAX), quoted = VPA_BUF(VPA_ERROR_TEXT_MAX);
@@ -259,6 +278,8 @@ int vpa_url_check(const char *url, struct vpa_error *err)
         (!url[len] ||
          check_escapes((struct vpa_slice){url + len + 1, strlen(url + len + 1)}, PLACE_ANY, &why)))
         return 0;
-    vpa_quote_go(&quoted, is_main ? main : url);
+    vpa_auto_free char *told = shown(url, is_main ? len : strlen(url));
+
+    vpa_quote_go(&quoted, told);
     return vpa_fail(err, VPA_INVALID, "parse %s: %s", vpa_buf_text(&quoted), vpa_buf_text(&why));
 }

@@ -416,11 +416,6 @@ size_t vpa_cache_count(const struct vpa_cache *cache)
     return cache->items.count;
 }
 
-size_t vpa_cache_unknown_count(const struct vpa_cache *cache)
-{
-    return cache->unknown;
-}
-
 const void *vpa_cache_find(const struct vpa_cache *cache, const char *ns, const char *name)
 {
     struct item *item = cache_find_item(cache, ns, name);

@@ -30,7 +30,9 @@ const char *vpa_kube_config_server(const struct vpa_kube_config *config)
 
 static int refuse_server(const char *text, struct vpa_error *err)
 {
-    return vpa_fail(err, VPA_INVALID, "host must be a URL or a host:port pair: \"%s\"", text);
+    vpa_auto_free char *shown = vpa_url_shown(text);
+
+    return vpa_fail(err, VPA_INVALID, "host must be a URL or a host:port pair: \"%s\"", shown);
 }
 
 /* client-go takes what does not parse for a host, whose colon then has a path behind it. */

@@ -36,6 +36,7 @@
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
+#include "vpa/base/url.h"
 #include "vpa/net/monotonic.h"
 #include "vpa/net/tls.h"
 
@@ -305,8 +306,11 @@ static void transfer_done(struct vpa_loop_transfer *transfer, CURLcode code)
 
     if (x->done)
         return;
-    if (code == CURLE_OPERATION_TIMEDOUT && is_frozen(x))
-        VPA_V(2, "Connection gave no sign of life, closed", VPA_KV("server", x->client->url));
+    if (code == CURLE_OPERATION_TIMEDOUT && is_frozen(x)) {
+        vpa_auto_free char *shown = vpa_url_shown(x->client->url);
+
+        VPA_V(2, "Connection gave no sign of life, closed", VPA_KV("server", shown));
+    }
     leave_connection(x);
     if (wants_start(x, code) && start_again(x))
         return;
@@ -631,7 +635,9 @@ static int use_server_name(struct http_client *c, const char *name, struct vpa_e
         c->url = vpa_xstrdup(text);
         rc = 0;
     } else {
-        vpa_fail(err, VPA_INVALID, "server name \"%s\" for %s", name, c->url);
+        vpa_auto_free char *shown = vpa_url_shown(c->url);
+
+        vpa_fail(err, VPA_INVALID, "server name \"%s\" for %s", name, shown);
     }
     curl_free(host);
     curl_free(port);

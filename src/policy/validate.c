@@ -571,7 +571,7 @@ static int read_object(struct vpa_arena *arena, const struct vpa_json *node, str
     if (!node)
         return vpa_fail(err, VPA_INVALID, "unexpected end of JSON input");
     enum vpa_types types = vpa_object_check_types(arena, node, &why);
-    if (types != VPA_TYPES_QUANTITY && vpa_object_decode(arena, node, out, err) < 0)
+    if (types != VPA_TYPES_MALFORMED && vpa_object_decode(arena, node, out, err) < 0)
         return -1;
     if (types != VPA_TYPES_RIGHT)
         *err = why;

@@ -85,6 +85,41 @@ START_TEST(quantities_anywhere)
 }
 END_TEST
 
+/* Of a VPA the first mistake in a type is told, unless a quantity or time behind it ends all. */
+static const struct vpa_row {
+    const char *vpa;
+    enum vpa_types types;
+    const char *error;
+} vpa_rows[] = {
+    {"{'metadata':{'name':5,'labels':5}}", VPA_TYPES_WRONG,
+     "metadata: name: expected string, found number"},
+    {"{'metadata':{'name':5,'creationTimestamp':'x'}}", VPA_TYPES_MALFORMED,
+     "metadata: creationTimestamp: parsing time \"x\": not an RFC 3339 time"},
+    {"{'metadata':{'name':5,'creationTimestamp':{}}}", VPA_TYPES_MALFORMED,
+     "metadata: creationTimestamp: expected time, found object"},
+    {"{'metadata':{'creationTimestamp':7},'spec':{'targetRef':{'name':5}}}", VPA_TYPES_MALFORMED,
+     "metadata: creationTimestamp: expected time, found number"},
+    {"{'metadata':{'creationTimestamp':null}}", VPA_TYPES_RIGHT, ""},
+    {"{'status':{'conditions':[{'lastTransitionTime':''}]}}", VPA_TYPES_MALFORMED,
+     "status: conditions: [0]: lastTransitionTime: parsing time \"\": not an RFC 3339 time"},
+    /* which a condition of a pod has */
+    {"{'status':{'conditions':[{'lastProbeTime':5}]}}", VPA_TYPES_RIGHT, ""},
+    {"{'status':{'conditions':[{'observedGeneration':'5'}]}}", VPA_TYPES_WRONG,
+     "status: conditions: [0]: observedGeneration: expected 64-bit integer, found string"},
+};
+
+START_TEST(types_of_a_vpa)
+{
+    const struct vpa_row *row = &vpa_rows[_i];
+    vpa_auto_arena arena = {0};
+    struct vpa_error err = {0};
+
+    ck_assert_int_eq(vpa_object_check_types(&arena, fixture_parse(&arena, row->vpa), &err),
+                     row->types);
+    ck_assert_str_eq(err.text, row->error);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("object_types");
@@ -92,6 +127,7 @@ int main(void)
 
     tcase_add_loop_test(tc, types, 0, (int)VPA_COUNT(rows));
     tcase_add_loop_test(tc, quantities_anywhere, 0, (int)VPA_COUNT(bad_quantities));
+    tcase_add_loop_test(tc, types_of_a_vpa, 0, (int)VPA_COUNT(vpa_rows));
     suite_add_tcase(suite, tc);
     return fixture_run(suite);
 }

@@ -500,6 +500,48 @@ START_TEST(a_standby_that_slept_loads_what_it_has_missed)
 }
 END_TEST
 
+/* It slept for so many passes. From the third one on the leader has stored all: it writes in each
+ * pass. */
+START_TEST(what_is_missed_begins_an_interval_after_the_last_pass)
+{
+    int minute = 0, slept = 2 + _i;
+
+    capture_log(0);
+    start_leader(NULL);
+    start_second();
+    while (minute < 3)
+        both_pass(minute++);
+    while (minute < 3 + slept)
+        pass_without_standby(minute++);
+    recommender_free(VPA_STEAL(recommender));
+    second_stands_by = false;
+    both_pass(minute);
+    ck_assert_int_eq((int)logged("Loaded all checkpoints again"), _i);
+}
+END_TEST
+
+/* There are no checkpoints that it could have missed. */
+START_TEST(with_a_history_of_prometheus_nothing_is_said_of_checkpoints)
+{
+    struct vpa_error err;
+
+    construct(NULL);
+    config.storage = "prometheus";
+    second_stands_by = true;
+    second = replica("second", &second_stands_by);
+    recommender_free(VPA_STEAL(recommender));
+    ck_assert_int_eq(recommender_start(second, &err), 0);
+    capture_log(0);
+    hook = refuse_usage;
+    for (int i = 0; i < 3; i++) {
+        vpa_loop_pump(loop, 5 * VPA_MINUTE);
+        recommender_pass(second);
+    }
+    ck_assert_uint_eq(logged("not in step"), 0);
+    ck_assert_uint_eq(lease_writes, 0);
+}
+END_TEST
+
 START_TEST(each_time_that_a_standby_slept_is_told_once)
 {
     int minute = 0;
@@ -676,6 +718,37 @@ START_TEST(a_leader_that_is_slow_has_missed_nothing)
 }
 END_TEST
 
+static bool answer_status_late(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (strcmp(q->method, "PATCH") != 0 || !strstr(q->path, "/verticalpodautoscalers/"))
+        return watch_lease(q, r);
+    vpa_memory_reply_status(r, 403, "Forbidden", "a webhook says no");
+    vpa_memory_reply_delay(r, slowness);
+    return true;
+}
+
+/* It loads what it has missed, once, and writes from then on, however long its passes take. */
+START_TEST(a_leader_that_is_slow_loads_once)
+{
+    start_ticking_leader("--recommender-interval=5s");
+    let_both_pass(3);
+    vpa_timer_free(leader_tick);
+    vpa_loop_pump(loop, VPA_MINUTE);
+    recommender_free(VPA_STEAL(recommender));
+    second_stands_by = false;
+    capture_log(0);
+    hook = answer_status_late;
+    slowness = 19 * VPA_SECOND;
+    both_pass(0);
+    int64_t samples = samples_of("web-app");
+    for (int i = 1; i < 6; i++) {
+        both_pass(i);
+        ck_assert_int_eq(samples_of("web-app"), samples + i);
+        ck_assert_uint_eq(logged("Loaded all checkpoints again"), 1);
+    }
+}
+END_TEST
+
 /* ---- a pass of the leader while the standby loads ---- */
 
 static int late_lists;
@@ -724,6 +797,131 @@ static void end_of_leader(void *ctx)
     (void)ctx;
     second_stands_by = false;
 }
+
+/* However long a list of checkpoints takes. */
+static bool answer_lists_slowly(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    if (!leader_passes && is_list_of_checkpoints(q)) {
+        lists_of_checkpoints++;
+        vpa_memory_reply_delay(r, slowness);
+    }
+    return watch_lease(q, r);
+}
+
+/* Nobody has learned meanwhile. */
+START_TEST(what_a_leader_loads_slowly_counts)
+{
+    construct("--recommender-interval=5s");
+    recommender_free(recommender);
+    recommender = replica("first", &first_stands_by);
+    first_stands_by = false;
+    capture_log(0);
+    hook = answer_lists_slowly;
+    slowness = VPA_MINUTE;
+    load(recommender);
+    both_pass(1);
+    ck_assert_uint_eq(logged("A standby that missed passes is not in step"), 0);
+    ck_assert_uint_eq(logged("Loaded all checkpoints again"), 0);
+    ck_assert_int_eq(samples_of("web-app"), 1);
+}
+END_TEST
+
+/* It was killed and is back: a leader that may have been there is gone before the load is. What
+ * that one may have stored is loaded, once. */
+START_TEST(a_standby_that_leads_while_it_loads_comes_to_write)
+{
+    start_leader("--recommender-interval=5s");
+    both_pass(0);
+    recommender_free(VPA_STEAL(recommender));
+    struct vpa_timer *end = vpa_timer_new(loop, end_of_leader, NULL);
+    vpa_timer_start(end, 15 * VPA_SECOND);
+    capture_log(0);
+    hook = answer_lists_slowly;
+    slowness = VPA_MINUTE;
+    start_second();
+    vpa_timer_free(end);
+    ck_assert(!second_stands_by);
+    for (int i = 1; i < 4; i++) {
+        both_pass(i);
+        ck_assert_int_eq(samples_of("web-app"), 1 + i);
+        ck_assert_uint_eq(logged("Loaded all checkpoints again"), 1);
+    }
+}
+END_TEST
+
+/* Those of the garbage collection and at the start are not of one namespace. */
+static bool answer_lists_of_passes_slowly(const struct vpa_memory_request *q,
+                                          struct vpa_memory_reply *r)
+{
+    return strstr(q->path, "/namespaces/") ? answer_lists_slowly(q, r) : watch_lease(q, r);
+}
+
+/* A pass that loads is longer than an interval and a half: by each of its two lists, or by both
+ * together. All others are short. */
+static const vpa_duration slow_lists[] = {VPA_MINUTE + 45 * VPA_SECOND,
+                                          VPA_MINUTE + 12 * VPA_SECOND};
+
+START_TEST(a_standby_that_loads_slowly_comes_in_step)
+{
+    capture_log(0);
+    start_ticking_leader("--checkpoints-gc-interval=24h");
+    let_both_pass(3);
+    hook = answer_lists_of_passes_slowly;
+    slowness = slow_lists[_i];
+    for (unsigned times = 1; times < 3; times++) {
+        vpa_loop_pump(loop, 5 * VPA_MINUTE); /* it sleeps */
+        let_both_pass(1);
+        ck_assert_str_eq(lease_member("renewTime"), "");
+        for (int i = 0; i < 20 && !*lease_member("renewTime"); i++)
+            let_both_pass(1);
+        ck_assert_uint_eq(logged("Loaded all checkpoints again"), times * STANDBY_LOADS);
+        ck_assert_uint_eq(logged("A standby that missed passes is not in step"), times);
+        for (int i = 0; i < 5; i++) {
+            let_both_pass(1);
+            ck_assert_str_ne(lease_member("renewTime"), "");
+        }
+    }
+    hook = watch_lease;
+    vpa_timer_free(leader_tick);
+}
+END_TEST
+
+/* As above at the start. */
+START_TEST(a_standby_that_starts_slowly_comes_in_step)
+{
+    capture_log(0);
+    start_leader(NULL);
+    both_pass(0);
+    hook = answer_lists_slowly;
+    slowness = VPA_MINUTE + 45 * VPA_SECOND;
+    lists_of_checkpoints = 0;
+    start_second();
+    ck_assert_int_eq(lists_of_checkpoints, STANDBY_LOADS);
+    both_pass(1);
+    ck_assert_str_ne(lease_member("renewTime"), "");
+    ck_assert_uint_eq(logged("A standby that missed passes is not in step"), 0);
+}
+END_TEST
+
+/* Each of them begins four tenths of an interval late. */
+START_TEST(passes_less_than_an_interval_and_a_half_apart_are_in_step)
+{
+    vpa_duration apart = VPA_MINUTE + 24 * VPA_SECOND;
+
+    capture_log(0);
+    start_leader(NULL);
+    start_second();
+    for (int i = 0; i < 10; i++) {
+        vpa_auto_free char *renewed = vpa_xstrdup(lease_member("renewTime"));
+
+        vpa_loop_pump(loop, apart);
+        make_passes(i);
+        ck_assert_str_ne(lease_member("renewTime"), "");
+        ck_assert_str_ne(lease_member("renewTime"), renewed);
+    }
+    ck_assert_uint_eq(logged("A standby that missed passes is not in step"), 0);
+}
+END_TEST
 
 /* To where the next interval begins. */
 static void pump_to_turn(vpa_duration interval)
@@ -1068,12 +1266,21 @@ int main(void)
     tcase_add_test(tcase, checkpoints_that_cannot_be_loaded_are_waited_for);
     tcase_add_test(tcase, what_lacks_samples_is_not_loaded_again);
     tcase_add_loop_test(tcase, a_standby_that_slept_loads_what_it_has_missed, 0, 4);
+    tcase_add_loop_test(tcase, what_is_missed_begins_an_interval_after_the_last_pass, 0, 2);
+    tcase_add_test(tcase, with_a_history_of_prometheus_nothing_is_said_of_checkpoints);
     tcase_add_test(tcase, each_time_that_a_standby_slept_is_told_once);
     tcase_add_test(tcase, a_standby_that_slept_overwrites_nothing);
     tcase_add_loop_test(tcase, a_slow_step_that_succeeds_is_missed_usage, 0, 5);
     tcase_add_test(tcase, a_standby_that_is_always_slow_loads_and_is_not_in_step);
     tcase_add_test(tcase, usage_that_came_late_overwrites_nothing);
     tcase_add_test(tcase, a_leader_that_is_slow_has_missed_nothing);
+    tcase_add_test(tcase, a_leader_that_is_slow_loads_once);
+    tcase_add_test(tcase, what_a_leader_loads_slowly_counts);
+    tcase_add_test(tcase, a_standby_that_leads_while_it_loads_comes_to_write);
+    tcase_add_loop_test(tcase, a_standby_that_loads_slowly_comes_in_step, 0,
+                        (int)VPA_COUNT(slow_lists));
+    tcase_add_test(tcase, a_standby_that_starts_slowly_comes_in_step);
+    tcase_add_test(tcase, passes_less_than_an_interval_and_a_half_apart_are_in_step);
     tcase_add_test(tcase, what_is_counted_while_a_standby_loads_is_not_lost);
     tcase_add_test(tcase, a_standby_that_waits_to_load_leads_at_once);
     tcase_add_test(tcase, a_standby_waits_no_longer_than_checkpoints_are_written);

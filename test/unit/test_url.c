@@ -117,6 +117,28 @@ START_TEST(names_what_was_parsed)
 }
 END_TEST
 
+static const struct {
+    const char *url, *shown;
+} secrets[] = {
+    {"http://h:1/p?q", "http://h:1/p?q"},          {"http://user:word@h:x/p", "http://xxxxx@h:x/p"},
+    {"http://user:wo@rd@h:x", "http://xxxxx@h:x"}, {"http://user:wo/rd@h:x", "http://xxxxx@h:x"},
+    {"http://user:wo#rd@h:x", "http://xxxxx@h:x"}, {"user:word@h:x", "xxxxx@h:x"},
+};
+
+START_TEST(a_password_is_not_shown)
+{
+    vpa_auto_free char *shown = vpa_url_shown(secrets[_i].url);
+    struct vpa_error err;
+
+    ck_assert_str_eq(shown, secrets[_i].shown);
+    if (vpa_url_check(secrets[_i].url, &err) < 0) {
+        ck_assert_ptr_null(strstr(err.text, "word"));
+        ck_assert_ptr_null(strstr(err.text, "user"));
+        ck_assert_ptr_nonnull(strstr(err.text, "xxxxx"));
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("url");
@@ -124,6 +146,7 @@ int main(void)
 
     tcase_add_loop_test(tc, says_what_go_says, 0, (int)VPA_COUNT(urls));
     tcase_add_test(tc, names_what_was_parsed);
+    tcase_add_loop_test(tc, a_password_is_not_shown, 0, (int)VPA_COUNT(secrets));
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

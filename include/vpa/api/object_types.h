@@ -1,9 +1,9 @@
 /*
  * The types of all members of a Pod (core/v1), of a VerticalPodAutoscaler and of the response of a
  * review, for the one place that must refuse what Go's decoder refuses: an object with a number
- * where a text belongs, or with a malformed quantity anywhere, is unreadable for upstream's webhook
- * even if the member is of no interest to it. Unknown members and null are fine. Names are compared
- * in any letter case. Scratch memory comes from the arena.
+ * where a text belongs, or with a malformed quantity or time anywhere, is unreadable for upstream's
+ * webhook even if the member is of no interest to it. Unknown members and null are fine. Names are
+ * compared in any letter case. Scratch memory comes from the arena.
  */
 #ifndef VPA_API_OBJECT_TYPES_H
 #define VPA_API_OBJECT_TYPES_H
@@ -19,11 +19,12 @@ int vpa_response_check_types(struct vpa_arena *arena, const struct vpa_json *res
                              struct vpa_error *err) VPA_MUST_CHECK;
 
 /* In the order of the document, as Go's decoder goes: it remembers the first member of a wrong type
- * and reads on, but the first malformed quantity ends it, and is what it tells. */
+ * and reads on, but the first malformed quantity or time, or one that is no text, ends it, and is
+ * what it tells. */
 enum vpa_types {
     VPA_TYPES_RIGHT,
-    VPA_TYPES_WRONG,    /* err: that member */
-    VPA_TYPES_QUANTITY, /* err: that quantity, the members before it in front */
+    VPA_TYPES_WRONG,     /* err: that member */
+    VPA_TYPES_MALFORMED, /* err: that quantity or time, the members before it in front */
 };
 enum vpa_types vpa_object_check_types(struct vpa_arena *arena, const struct vpa_json *vpa,
                                       struct vpa_error *err) VPA_MUST_CHECK;

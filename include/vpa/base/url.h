@@ -12,7 +12,10 @@
 
 #include "vpa/base/error.h"
 
-/* VPA_INVALID with Go's text (of addresses in brackets that are none of IPv6 only the gist). */
+/* VPA_INVALID with Go's text, but for the userinfo, as vpa_url_shown has it (of addresses in
+ * brackets that are none of IPv6 only the gist). */
 int vpa_url_check(const char *url, struct vpa_error *err) VPA_MUST_CHECK;
+/* For logs: xxxxx in the place of user and password, and of all up to the last @. Heap. */
+char *vpa_url_shown(const char *url) __attribute__((returns_nonnull));
 
 #endif

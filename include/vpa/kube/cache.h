@@ -143,8 +143,7 @@ const void *vpa_cache_find(const struct vpa_cache *cache, const char *ns, const 
 /* It is there, known or not. */
 bool vpa_cache_has(const struct vpa_cache *cache, const char *ns, const char *name);
 bool vpa_cache_is_unknown(const struct vpa_cache *cache, const char *ns, const char *name);
-size_t vpa_cache_count(const struct vpa_cache *cache);         /* known and unknown */
-size_t vpa_cache_unknown_count(const struct vpa_cache *cache); /* with a taker: 0 */
+size_t vpa_cache_count(const struct vpa_cache *cache); /* known and unknown */
 /* Why an object is unknown, NULL for a known one. */
 const char *vpa_cache_reason(const void *object);
 /* The object itself when it is known; else, with keeps_last, its last known version, which lives as
