@@ -138,6 +138,23 @@ START_TEST(a_bundle_of_which_a_part_cannot_be_read)
 }
 END_TEST
 
+/* PEM begins lines, so an authority that is commented out is none. */
+static const char *const prose[] = {"# ", "#", " ", "off: ", "\t"};
+
+START_TEST(what_does_not_begin_a_line_is_prose)
+{
+    vpa_auto_free char *off = vpa_xprintf("%s%s", prose[_i], other_ca.cert_pem);
+    vpa_auto_free char *around = vpa_xprintf("%s%s%s", off, ca.cert_pem, off);
+    vpa_auto_free char *broken = vpa_xprintf("%s%s" BLOCK("%%%%"), ca.cert_pem, prose[_i]);
+
+    ck_assert_int_lt(vpa_tls_check_ca(off, &err), 0);
+    ck_assert(vpa_tls_is_whole(around));
+    ck_assert(vpa_tls_is_whole(broken));
+    vpa_auto_free char *readable = vpa_tls_readable(around);
+    ck_assert_str_eq(readable, ca.cert_pem);
+}
+END_TEST
+
 /* Blocks of other kinds are nobody's concern. */
 START_TEST(a_bundle_with_more_than_certificates)
 {
@@ -171,6 +188,7 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, files_are_read_again);
     tcase_add_loop_test(c, a_bundle_of_which_a_part_cannot_be_read, 0, (int)VPA_COUNT(parts));
+    tcase_add_loop_test(c, what_does_not_begin_a_line_is_prose, 0, (int)VPA_COUNT(prose));
     tcase_add_test(c, a_bundle_with_more_than_certificates);
     tcase_add_test(c, data_wins_over_files);
     suite_add_tcase(suite, c);
