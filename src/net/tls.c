@@ -83,7 +83,7 @@ static char *bio_text(BIO *bio)
     char *data = NULL;
     long len = BIO_get_mem_data(bio, &data);
 
-    return vpa_xstrndup(data, (size_t)len);
+    return vpa_xstrndup(vpa_or_empty(data), (size_t)len); /* NULL when nothing was written */
 }
 
 static X509 *read_certificate(const char *pem)
