@@ -469,6 +469,27 @@ START_TEST(unread_answers_are_bounded)
 }
 END_TEST
 
+static void handle_with_room(void *ctx, const struct vpa_server_request *q,
+                             struct vpa_server_response *r)
+{
+    if (vpa_server_take_room(q, 3 << 20))
+        handle(ctx, q, r);
+    else
+        vpa_server_reply_text(r, 200, "nothing was done");
+}
+
+/* Room that a handler has taken is not taken again behind it. */
+START_TEST(a_handler_knows_whether_there_is_room)
+{
+    start(false, (struct vpa_http_server_options){.handler = handle_with_room,
+                                                  .answers_max = 2 * ((3 << 20) - (64 << 10))});
+    ask_for_much(2);
+    const char *second = read_begin(ask_for_much(2));
+    ck_assert(strstr(second, " 200 ") && !strstr(second, "nothing was done"));
+    ck_assert_ptr_nonnull(strstr(read_begin(ask_for_much(2)), "nothing was done"));
+}
+END_TEST
+
 /* A handler that a hostile body keeps busy: until somebody says so. */
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t gate_changed = PTHREAD_COND_INITIALIZER;
@@ -668,6 +689,7 @@ int main(void)
     tcase_add_test(c, the_kernel_keeps_little);
     tcase_add_test(c, who_reads_a_large_answer_waits_for_no_acknowledgement);
     tcase_add_loop_test(c, unread_answers_are_bounded, 0, 2);
+    tcase_add_test(c, a_handler_knows_whether_there_is_room);
     tcase_add_test(c, large_bodies_keep_nobody_waiting);
     tcase_add_test(c, who_comes_while_the_threads_are_behind_waits);
     tcase_add_test(c, stops_with_large_bodies_waiting);
