@@ -203,9 +203,18 @@ static void tell_of_pod(struct server *server, const struct admit_result *result
                  VPA_KV("reason", result->unboosted_why), VPA_KV("notLogged", dropped));
 }
 
+/* What was made does not reach the API server. */
+static void refuse_late(struct server *server, struct admit_result *result)
+{
+    result->status = ADMIT_ERROR;
+    result->entry.decision = NULL;
+    complain(server, "There is no room for an answer, the request is refused",
+             "too many answers wait to be read");
+}
+
 /* Answers from the newest snapshot, and from newer ones while an owner of the pod is not known and
- * there is time. */
-static void answer(struct server *server, struct vpa_arena *arena,
+ * there is time. False: there is no room for the answer. */
+static bool answer(struct server *server, struct vpa_arena *arena,
                    const struct vpa_server_request *request, struct vpa_buf *out,
                    struct admit_result *result)
 {
@@ -227,9 +236,14 @@ static void answer(struct server *server, struct vpa_arena *arena,
     }
     if (result->complaint)
         complain(server, result->complaint, result->complaint_why);
-    tell_of_pod(server, result);
+    bool room = vpa_server_take_room(request, out->len);
+    if (room)
+        tell_of_pod(server, result);
+    else
+        refuse_late(server, result);
     write_down(server, request, result);
     snapshot_unref(snapshot);
+    return room;
 }
 
 void server_answer(struct server *server, const struct vpa_server_request *request,
@@ -249,7 +263,7 @@ void server_answer(struct server *server, const struct vpa_server_request *reque
 
     struct scratch *scratch = take_scratch(server);
     vpa_buf_init(&out, ADMIT_ANSWER_MAX);
-    answer(server, &scratch->arena, request, &out, &result);
+    bool room = answer(server, &scratch->arena, request, &out, &result);
     give_scratch(server, scratch);
     int64_t admitted = vpa_monotonic_read();
 
@@ -258,7 +272,10 @@ void server_answer(struct server *server, const struct vpa_server_request *reque
         .content_type = CONTENT_TYPE,
         .body_len = out.len,
     };
-    response->body = vpa_buf_take(&out);
+    if (room)
+        response->body = vpa_buf_take(&out);
+    else
+        vpa_server_reply_no_room(response);
     vpa_buf_release(&out);
     if (!is_self_test(request))
         count(&result, received, start, admitted, vpa_monotonic_read());

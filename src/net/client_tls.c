@@ -2,7 +2,8 @@
  * PEM texts are handed to curl as memory, which refuses a CA text of which any part cannot be read:
  * then it gets the others. Files behind them are read again at most every five
  * minutes, on the next request; a file in the middle of a rotation (missing, empty, half written, a
- * key that does not belong to its certificate) changes nothing.
+ * key that does not belong to its certificate) changes nothing. A CA file that is the same five
+ * minutes later is not being written: a block that nobody can read must not stop rotations.
  */
 #include "client_tls.h"
 
@@ -61,17 +62,55 @@ static void pem_file_replace(struct pem_file *f, char *pem, size_t len)
     f->len = len;
 }
 
+static void use_readable(struct pem_file *ca, char *readable)
+{
+    VPA_INFO("A part of the CA file cannot be read, the others are used",
+             VPA_KV("file", vpa_or_empty(ca->path)));
+    pem_file_replace(ca, readable, strlen(readable));
+}
+
+static void forget_refused(struct client_tls *tls)
+{
+    free(tls->refused_ca);
+    tls->refused_ca = NULL;
+}
+
+/* Takes the text. It may be in the middle of being written, unless it was so at the last look. */
+static void reload_damaged_ca(struct client_tls *tls, char *pem)
+{
+    vpa_auto_free char *readable = vpa_tls_readable(pem);
+    bool again = tls->refused_ca && strcmp(tls->refused_ca, pem) == 0;
+
+    forget_refused(tls);
+    if (strcmp(readable, tls->ca.pem) == 0) { /* what is in use came from it */
+        free(pem);
+        return;
+    }
+    if (again && *readable) {
+        use_readable(&tls->ca, VPA_STEAL(readable));
+        free(pem);
+        return;
+    }
+    if (!again)
+        VPA_WARN("CA file changed, but a part of it cannot be read: the last one is used on",
+                 VPA_KV("file", tls->ca.path));
+    tls->refused_ca = pem;
+}
+
 static void reload_ca(struct client_tls *tls)
 {
     char *pem = NULL;
     size_t len = 0;
 
-    if (!pem_file_reread(&tls->ca, &pem, &len))
-        return;
-    if (vpa_tls_check_ca(pem, NULL) < 0 || !vpa_tls_is_whole(pem)) {
-        free(pem);
+    if (!pem_file_reread(&tls->ca, &pem, &len)) {
+        forget_refused(tls);
         return;
     }
+    if (vpa_tls_check_ca(pem, NULL) < 0 || !vpa_tls_is_whole(pem)) {
+        reload_damaged_ca(tls, pem);
+        return;
+    }
+    forget_refused(tls);
     pem_file_replace(&tls->ca, pem, len);
     VPA_INFO("CA file changed, new connections use it", VPA_KV("file", tls->ca.path));
 }
@@ -103,10 +142,7 @@ static void keep_readable(struct pem_file *ca)
 {
     if (vpa_tls_is_whole(ca->pem))
         return;
-    char *readable = vpa_tls_readable(ca->pem);
-    VPA_INFO("A part of the CA file cannot be read, the others are used",
-             VPA_KV("file", vpa_or_empty(ca->path)));
-    pem_file_replace(ca, readable, strlen(readable));
+    use_readable(ca, vpa_tls_readable(ca->pem));
 }
 
 void client_tls_refresh(struct client_tls *tls, int64_t now)
@@ -141,6 +177,7 @@ void client_tls_release(struct client_tls *tls)
     pem_file_release(&tls->ca);
     pem_file_release(&tls->cert);
     pem_file_release(&tls->key);
+    forget_refused(tls);
 }
 
 void client_tls_set_certificate(struct client_tls *tls, const char *cert_pem, const char *key_pem)

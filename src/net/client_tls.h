@@ -18,7 +18,8 @@ struct pem_file { /* one PEM text */
 };
 struct client_tls {
     struct pem_file ca, cert, key;
-    int64_t checked; /* real monotonic time of the last look at the files */
+    char *refused_ca; /* the file's text at the last look, where that was not taken; else NULL */
+    int64_t checked;  /* real monotonic time of the last look at the files */
 };
 
 struct pem_source { /* borrowed; data wins, and neither means absent */
@@ -33,7 +34,8 @@ struct client_tls_sources {
 int client_tls_load(struct client_tls *tls, const struct client_tls_sources *sources, int64_t now,
                     struct vpa_error *err);
 void client_tls_release(struct client_tls *tls);
-/* Reads the files again when they were last looked at CLIENT_TLS_RELOAD ago. */
+/* Reads the files again when they were last looked at CLIENT_TLS_RELOAD ago. Where a part of the CA
+ * file cannot be read the others are taken, once the file is found again unchanged. */
 void client_tls_refresh(struct client_tls *tls, int64_t now);
 void client_tls_set_certificate(struct client_tls *tls, const char *cert_pem, const char *key_pem);
 

@@ -50,7 +50,8 @@ struct connection {
     size_t bytes;  /* in this phase */
     size_t held;   /* by its answer */
     struct peer *peer;
-    size_t position; /* in all */
+    size_t position;         /* in all */
+    struct connection *next; /* that goes for the same answer */
 };
 
 struct connections {
@@ -194,14 +195,20 @@ static void put_in(struct connections *c, int fd, struct peer *peer, enum connec
     c->all[c->count++] = it;
 }
 
-static void drop(struct connections *c, struct connection *it)
+/* What it holds counts with those of its kind. */
+static void set_dropped(struct connections *c, struct connection *it, bool dropped)
 {
     size_t held = it->held;
 
     set_held(c, it, 0);
-    it->dropped = true;
+    c->dropped = c->dropped - it->dropped + dropped;
+    it->dropped = dropped;
     set_held(c, it, held);
-    c->dropped++;
+}
+
+static void drop(struct connections *c, struct connection *it)
+{
+    set_dropped(c, it, true);
     c->drop(c->ctx, it->fd);
 }
 
@@ -312,9 +319,9 @@ static bool waits_worse(const struct connections *c, const struct connection *a,
     return lag(c, a, now) > lag(c, b, now);
 }
 
-/* False when no other answer may go for this one. */
-static bool drop_answer(struct connections *c, const struct connection *asking, size_t bytes,
-                        int64_t now)
+/* NULL when no other answer may go for this one. */
+static struct connection *worst_answer(const struct connections *c, const struct connection *asking,
+                                       size_t bytes, int64_t now)
 {
     struct connection *worst = NULL;
 
@@ -328,20 +335,35 @@ static bool drop_answer(struct connections *c, const struct connection *asking, 
         if (!worst || waits_worse(c, it, worst, now))
             worst = it;
     }
-    if (worst)
-        drop(c, worst);
-    return worst != NULL;
+    return worst;
 }
 
+/* Nobody is dropped for one that finds no room nevertheless: they are only counted as dropped until
+ * it is known. */
 static bool make_room(struct connections *c, const struct connection *asking, size_t bytes,
                       int64_t now)
 {
+    struct connection *going = NULL, **end = &going;
+
     if (c->held > 0 && c->held + bytes > ALL_FACTOR * c->limits.answers_max)
         return false;
-    while (!has_room(c, bytes))
-        if (!drop_answer(c, asking, bytes, now))
-            return false;
-    return true;
+    while (!has_room(c, bytes)) {
+        struct connection *worst = worst_answer(c, asking, bytes, now);
+
+        if (!worst)
+            break;
+        set_dropped(c, worst, true);
+        worst->next = NULL;
+        *end = worst;
+        end = &worst->next;
+    }
+    bool room = has_room(c, bytes);
+    for (struct connection *it = going; it; it = it->next)
+        if (room)
+            c->drop(c->ctx, it->fd);
+        else
+            set_dropped(c, it, false);
+    return room;
 }
 
 bool connections_take_room(struct connections *c, int fd, size_t bytes, int64_t now)

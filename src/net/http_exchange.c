@@ -47,6 +47,7 @@ struct exchange {
     size_t received; /* bytes of the body, dropped ones included */
     size_t charged;  /* of place->large_bytes */
     bool begun, too_large;
+    size_t room;   /* taken for the answer, beyond SMALL */
     bool answered; /* by a worker */
     bool corked;
     struct vpa_server_response response;
@@ -121,6 +122,16 @@ void vpa_server_reply_text(struct vpa_server_response *response, int status, con
                                              .body_len = strlen(text)};
 }
 
+bool vpa_server_take_room(const struct vpa_server_request *request, size_t answer_len)
+{
+    return !request->take_room_ || request->take_room_(request->exchange_, answer_len);
+}
+
+void vpa_server_reply_no_room(struct vpa_server_response *response)
+{
+    vpa_server_reply_text(response, 503, "too many answers wait to be read\n");
+}
+
 static void turn(const struct exchange *x, enum connection_phase phase, size_t bytes)
 {
     connections_turn(x->place->connections, x->fd, phase, bytes, vpa_monotonic_read());
@@ -168,17 +179,28 @@ static void release_body(struct exchange *x)
     x->charged = 0;
 }
 
+static bool take_room(void *exchange, size_t answer_len)
+{
+    struct exchange *x = exchange;
+
+    if (answer_len <= SMALL + x->room)
+        return true;
+    if (!connections_take_room(x->place->connections, x->fd, answer_len - SMALL,
+                               vpa_monotonic_read()))
+        return false;
+    x->room = answer_len - SMALL;
+    return true;
+}
+
 /* The answer is another one where there is no room for it. */
 static void hold_answer(struct exchange *x)
 {
     struct vpa_server_response *response = &x->response;
 
-    if (response->body_len <= SMALL ||
-        connections_take_room(x->place->connections, x->fd, response->body_len - SMALL,
-                              vpa_monotonic_read()))
+    if (take_room(x, response->body_len))
         return;
     free(response->body);
-    vpa_server_reply_text(response, 503, "too many answers wait to be read\n");
+    vpa_server_reply_no_room(response);
 }
 
 static void handle(struct exchange *x)
@@ -193,6 +215,8 @@ static void handle(struct exchange *x)
         .body_too_large = x->too_large,
         .received_ns = x->received_ns,
         .headers_ = x->connection,
+        .take_room_ = take_room,
+        .exchange_ = x,
     };
 
     place->handler(place->ctx, &request, &x->response);

@@ -41,9 +41,11 @@
 
 #define BACKLOG SOMAXCONN
 #define ACCEPT_BURST 32
-/* What the kernel may keep of a connection in each direction, which it doubles. Left alone that
- * grows to megabytes, and they count as the container's. */
-#define SOCKET_BUFFER (64 << 10)
+/* What the kernel may keep of a connection, which it doubles. Left alone that grows to megabytes,
+ * and they count as the container's. Less of what is sent would be one segment of the loopback,
+ * and each would wait for an acknowledgement that comes 40 ms late. */
+#define SEND_BUFFER (128 << 10)
+#define RECEIVE_BUFFER (64 << 10)
 #define RETIRE_CHECK VPA_SECOND
 #define RETIRED_MAX_S 300
 #define STOP_WAIT (2 * VPA_SECOND)
@@ -433,15 +435,15 @@ int vpa_address_parse(const char *address, char host[256], int *port, struct vpa
 
 static int listen_on(const struct addrinfo *info)
 {
-    int on = 1, off = 0, buffer = SOCKET_BUFFER;
+    int on = 1, off = 0, sending = SEND_BUFFER, receiving = RECEIVE_BUFFER;
     int fd = socket(info->ai_family, info->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (fd < 0)
         return -1;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     /* Those that are accepted inherit them. */
-    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
-    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &sending, sizeof(sending));
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receiving, sizeof(receiving));
     if (info->ai_family == AF_INET6)
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
     if (bind(fd, info->ai_addr, info->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0)

@@ -83,7 +83,7 @@ static char *bio_text(BIO *bio)
     char *data = NULL;
     long len = BIO_get_mem_data(bio, &data);
 
-    return vpa_xstrndup(data, (size_t)len);
+    return vpa_xstrndup(vpa_or_empty(data), (size_t)len); /* NULL when nothing was written */
 }
 
 static X509 *read_certificate(const char *pem)
@@ -278,15 +278,25 @@ static bool read_block(const char *text, size_t len, STACK_OF(X509) * chain)
     return cert || other;
 }
 
+/* Where the next block begins, NULL: nowhere. PEM begins lines: what stands behind something else,
+ * such as the sign of a comment, is prose. */
+static const char *find_begin(const char *pem, const char *from)
+{
+    const char *at = strstr(from, "-----BEGIN");
+
+    while (at && at > pem && at[-1] != '\n')
+        at = strstr(at + 1, "-----BEGIN");
+    return at;
+}
+
 /* The certificates of a PEM text that can be read, none is an empty stack. whole: all can. */
 static STACK_OF(X509) * read_chain(const char *pem, bool *whole)
 {
-    static const char begin[] = "-----BEGIN";
     STACK_OF(X509) *chain = sk_X509_new_null();
 
     *whole = true;
-    for (const char *at = strstr(pem, begin), *next; at; at = next) {
-        next = strstr(at + 1, begin);
+    for (const char *at = find_begin(pem, pem), *next; at; at = next) {
+        next = find_begin(pem, at + 1);
         if (!read_block(at, next ? (size_t)(next - at) : strlen(at), chain))
             *whole = false;
     }

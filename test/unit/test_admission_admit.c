@@ -123,9 +123,8 @@ static const struct admit_row {
 /* The body of the answer, heap; *f is to be stopped. */
 static bool reads_log; /* lines of --v=4 and below */
 
-static char *answer_to(struct fixture *f, const struct admit_row *row, bool shadow)
+static void serve(struct fixture *f, const struct admit_row *row, bool shadow)
 {
-    struct vpa_server_response response = {0};
     struct vpa_error err;
 
     *f = (struct fixture){
@@ -138,7 +137,13 @@ static char *answer_to(struct fixture *f, const struct admit_row *row, bool shad
     ck_assert_int_eq(admission_sync(f->admission, &err), 0);
     vpa_loop_pump(f->loop, VPA_SECOND);
     ck_assert_int_eq(admission_listen(f->admission, &err), 0);
+}
 
+static char *answer_to(struct fixture *f, const struct admit_row *row, bool shadow)
+{
+    struct vpa_server_response response = {0};
+
+    serve(f, row, shadow);
     const char *body = fixture_json(&f->arena, row->body);
     const struct vpa_server_request request = {
         .method = "POST", .path = "/", .query = "", .body = body, .body_len = strlen(body)};
@@ -431,6 +436,44 @@ START_TEST(pods_are_counted)
 }
 END_TEST
 
+static bool has_no_room(void *asked, size_t answer_len)
+{
+    *(size_t *)asked = answer_len;
+    return false;
+}
+
+/* An answer that nobody gets was not given: it is no patch in the counters or the ledger. */
+START_TEST(an_answer_without_room_is_not_given)
+{
+    const struct admit_row *row = row_named("matched pod is patched");
+    struct vpa_server_response response = {0};
+    size_t asked = 0;
+    struct fixture f;
+
+    serve(&f, row, false);
+    capture_log(0);
+    const char *body = fixture_json(&f.arena, row->body);
+    const struct vpa_server_request request = {.method = "POST",
+                                               .path = "/",
+                                               .query = "",
+                                               .body = body,
+                                               .body_len = strlen(body),
+                                               .take_room_ = has_no_room,
+                                               .exchange_ = &asked};
+    server_answer(admission_server(f.admission), &request, "application/json", &response);
+    ck_assert_int_eq(response.status, 503);
+    ck_assert_uint_gt(asked, strlen("{}"));
+    ck_assert_uint_eq(response.body_len, strlen(response.body));
+    free(response.body);
+    ck_assert_uint_eq(logged("There is no room for an answer, the request is refused"), 1);
+    ck_assert_double_eq(counted("admission_pods_total", "true"), 0);
+    ck_assert_double_eq(counted("admission_pods_total", "false"), 1);
+    ck_assert_ptr_null(first_entry(&f));
+    fixture_quiet();
+    fixture_stop(&f);
+}
+END_TEST
+
 /* Each kind is counted every time and told once; kinds without end are not told. */
 START_TEST(failed_handshakes_are_told_once)
 {
@@ -526,6 +569,7 @@ int main(void)
     tcase_add_loop_test(tc, values_that_are_not_told_are_kept, 0, 2);
     tcase_add_test(tc, requests_are_timed);
     tcase_add_loop_test(tc, pods_are_counted, 0, 3);
+    tcase_add_test(tc, an_answer_without_room_is_not_given);
     tcase_add_test(tc, failed_handshakes_are_told_once);
     tcase_add_loop_test(tc, pods_of_namespaces_without_vpas_ask_nothing, 0,
                         (int)VPA_COUNT(foreign));

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "captured_log.h"
 #include "suite.h"
 #include "../../src/net/client_tls.h"
 #include "vpa/base/mem.h"
@@ -95,6 +96,17 @@ START_TEST(files_are_read_again)
 }
 END_TEST
 
+/* The file holds that text at the next look: what is used then, and how many warnings there are. */
+static void look_at(struct client_tls *tls, const char *text, const char *used, size_t warnings)
+{
+    put(ca_path, text);
+    forget_log();
+    client_tls_refresh(tls, tls->checked + CLIENT_TLS_RELOAD);
+    ck_assert_str_eq(tls->ca.pem, used);
+    ck_assert_uint_eq(tls->ca.len, strlen(used));
+    ck_assert_uint_eq(logged("the last one is used on"), warnings);
+}
+
 /* Whatever of a bundle cannot be read, the second or the first. */
 #define BLOCK(TEXT) "-----BEGIN CERTIFICATE-----\n" TEXT "\n-----END CERTIFICATE-----\n"
 static const struct {
@@ -108,7 +120,8 @@ static const struct {
     {BLOCK("TUlJ"), "", 0},
 };
 
-/* At the start what can be read is used; an older one stays until all of the new one can be. */
+/* At the start what can be read is used. An older one stays until the new one is the same at two
+ * looks: before it may be in the middle of being written. Each text is refused aloud once. */
 START_TEST(a_bundle_of_which_a_part_cannot_be_read)
 {
     const struct client_tls_sources o = {.ca.path = ca_path};
@@ -116,6 +129,7 @@ START_TEST(a_bundle_of_which_a_part_cannot_be_read)
     vpa_auto_free char *damaged =
         vpa_xprintf("%s%s%s%.*s", parts[_i].before, ca.cert_pem, parts[_i].behind,
                     parts[_i].of_another, other_ca.cert_pem);
+    vpa_auto_free char *grown = vpa_xprintf("%s\n", damaged);
     vpa_auto_free char *whole = vpa_xprintf("# ours\n%s%s", ca.cert_pem, other_ca.cert_pem);
 
     put(ca_path, other_ca.cert_pem);
@@ -124,17 +138,54 @@ START_TEST(a_bundle_of_which_a_part_cannot_be_read)
     ck_assert_int_eq(client_tls_load(&tls, &o, 0, &err), 0);
     ck_assert_str_eq(tls.ca.pem, ca.cert_pem);
     ck_assert_uint_eq(tls.ca.len, strlen(ca.cert_pem));
-    client_tls_refresh(&tls, CLIENT_TLS_RELOAD);
-    client_tls_refresh(&old, CLIENT_TLS_RELOAD);
+    capture_log(0);
+    for (int look = 1; look <= 3; look++)
+        client_tls_refresh(&tls, look * CLIENT_TLS_RELOAD);
+    ck_assert_str_eq(logged_text(), "");
     ck_assert_str_eq(tls.ca.pem, ca.cert_pem);
-    ck_assert_str_eq(old.ca.pem, other_ca.cert_pem);
-    put(ca_path, whole);
-    client_tls_refresh(&tls, 2 * CLIENT_TLS_RELOAD);
-    client_tls_refresh(&old, 2 * CLIENT_TLS_RELOAD);
-    ck_assert_str_eq(tls.ca.pem, whole);
-    ck_assert_str_eq(old.ca.pem, whole);
+    look_at(&old, damaged, other_ca.cert_pem, 1);
+    look_at(&old, grown, other_ca.cert_pem, 1);
+    look_at(&old, other_ca.cert_pem, other_ca.cert_pem, 0);
+    look_at(&old, grown, other_ca.cert_pem, 1);
+    look_at(&old, grown, ca.cert_pem, 0);
+    look_at(&old, grown, ca.cert_pem, 0);
+    look_at(&old, whole, whole, 0);
+    look_at(&tls, whole, whole, 0);
     client_tls_release(&tls);
     client_tls_release(&old);
+}
+END_TEST
+
+/* Without any certificate it is refused at each look, and aloud once. */
+START_TEST(a_file_of_no_use_is_never_taken)
+{
+    const struct client_tls_sources o = {.ca.path = ca_path};
+    struct client_tls tls = {0};
+
+    ck_assert_int_eq(client_tls_load(&tls, &o, 0, &err), 0);
+    capture_log(0);
+    look_at(&tls, "junk", ca.cert_pem, 1);
+    look_at(&tls, "junk", ca.cert_pem, 0);
+    look_at(&tls, "junk", ca.cert_pem, 0);
+    look_at(&tls, BLOCK("TUlJ"), ca.cert_pem, 1);
+    client_tls_release(&tls);
+}
+END_TEST
+
+/* PEM begins lines, so an authority that is commented out is none. */
+static const char *const prose[] = {"# ", "#", " ", "off: ", "\t"};
+
+START_TEST(what_does_not_begin_a_line_is_prose)
+{
+    vpa_auto_free char *off = vpa_xprintf("%s%s", prose[_i], other_ca.cert_pem);
+    vpa_auto_free char *around = vpa_xprintf("%s%s%s", off, ca.cert_pem, off);
+    vpa_auto_free char *broken = vpa_xprintf("%s%s" BLOCK("%%%%"), ca.cert_pem, prose[_i]);
+
+    ck_assert_int_lt(vpa_tls_check_ca(off, &err), 0);
+    ck_assert(vpa_tls_is_whole(around));
+    ck_assert(vpa_tls_is_whole(broken));
+    vpa_auto_free char *readable = vpa_tls_readable(around);
+    ck_assert_str_eq(readable, ca.cert_pem);
 }
 END_TEST
 
@@ -171,6 +222,8 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, files_are_read_again);
     tcase_add_loop_test(c, a_bundle_of_which_a_part_cannot_be_read, 0, (int)VPA_COUNT(parts));
+    tcase_add_test(c, a_file_of_no_use_is_never_taken);
+    tcase_add_loop_test(c, what_does_not_begin_a_line_is_prose, 0, (int)VPA_COUNT(prose));
     tcase_add_test(c, a_bundle_with_more_than_certificates);
     tcase_add_test(c, data_wins_over_files);
     suite_add_tcase(suite, c);

@@ -432,6 +432,40 @@ START_TEST(answers_that_went_count_until_they_are_closed)
 }
 END_TEST
 
+/* Who has waited long enough goes before who is young, whatever the young one's address holds. */
+START_TEST(the_slow_make_way_before_the_greedy)
+{
+    ck_assert(answer(10, 2, 100));
+    ck_assert(answer(11, 1, 100));
+    now += VPA_SECOND + 1;
+    ck_assert(answer(12, 2, 800));
+    ck_assert(answer(13, 3, 100));
+    expect_dropped("10 ");
+    ck_assert(answer(14, 3, 100));
+    expect_dropped("11 ");
+    ck_assert(answer(15, 3, 100));
+    expect_dropped("12 ");
+}
+END_TEST
+
+/* What may go would not be enough, so nothing goes, and all of it counts as before. */
+START_TEST(nobody_goes_for_an_answer_that_is_refused)
+{
+    ck_assert(answer(10, 1, 300));
+    ck_assert(answer(11, 1, 100));
+    now += VPA_SECOND + 1;
+    ck_assert(answer(12, 1, 600));
+    ck_assert(!answer(13, 1, 500)); /* 10 and 11 have waited long enough */
+    expect_dropped("");
+    ck_assert(!answer(14, 2, 600)); /* nor is 12 of an address that holds more then */
+    expect_dropped("");
+    ck_assert(answer(15, 1, 300)); /* they hold what they held */
+    expect_dropped("10 ");
+    ck_assert(answer(16, 2, 100));
+    expect_dropped("11 ");
+}
+END_TEST
+
 START_TEST(an_answer_beyond_the_bound_is_held_alone)
 {
     ck_assert(answer(10, 1, 3000));
@@ -469,6 +503,8 @@ int main(void)
     tcase_add_test(c, an_address_that_holds_most_makes_way_at_once);
     tcase_add_test(c, work_keeps_its_room);
     tcase_add_test(c, answers_that_went_count_until_they_are_closed);
+    tcase_add_test(c, the_slow_make_way_before_the_greedy);
+    tcase_add_test(c, nobody_goes_for_an_answer_that_is_refused);
     tcase_add_test(c, an_answer_beyond_the_bound_is_held_alone);
     suite_add_tcase(suite, c);
     return run_suite(suite);

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct vpa_server_response;
 struct vpa_server_request { /* borrowed for the call */
     const char *method;
     const char *path;  /* without query */
@@ -23,8 +24,16 @@ struct vpa_server_request { /* borrowed for the call */
     bool body_too_large; /* longer than body_max, or no room left in bodies_max: body is empty, the
                             connection will be closed */
     int64_t received_ns; /* CLOCK_MONOTONIC when the headers were complete */
-    void *headers_;      /* private */
+    void *headers_;      /* private, as what follows */
+    bool (*take_room_)(void *exchange, size_t answer_len); /* NULL: there is room */
+    void *exchange_;
 };
+/* Takes the room that an answer of that length needs until it is read. False: there is none, and
+ * the answer would be replaced by one that says 503. Who counts or records what it answers asks
+ * before; for all others the server asks behind them. */
+bool vpa_server_take_room(const struct vpa_server_request *request, size_t answer_len);
+/* The answer that says so. */
+void vpa_server_reply_no_room(struct vpa_server_response *response);
 /* Header value (name without case), NULL when absent; borrowed. */
 const char *vpa_server_header(const struct vpa_server_request *request, const char *name);
 /* Tells of each header as it came, in order, until fn says false; the texts are borrowed for the
