@@ -272,6 +272,8 @@ END_TEST
 #define USUAL HOOK("vpa-webhook-config", "kube-system", "vpa-webhook")
 #define WEBHOOK_IN(NS, ARGS) RUNS_IN(NS, "w", "", "vpa-admission-controller", ARGS)
 #define SHADOW "\"--shadow\",\"--webhook-config-name=z\",\"--webhook-service=w\""
+#define BESIDE RUNS_IN("kube-system", "shadow", "", "vpa-admission-controller", "\"--shadow\"")
+#define OURS "\"--webhook-config-name=o\",\"--webhook-service=p\""
 
 static const struct {
     const char *deployments, *hooks;
@@ -293,6 +295,13 @@ static const struct {
      LIST(USUAL "," HOOK("other", "b", "vpa-webhook")), false, false},
     {LIST(WEBHOOK_IN("kube-system", "") "," WEBHOOK_IN("b", ONLY("b"))),
      LIST(USUAL "," HOOK("other", "b", "vpa-webhook")), true, false},
+    {LIST(WEBHOOK_IN("kube-system", "") "," BESIDE), LIST(USUAL), false, false},
+    {LIST(WEBHOOK_IN("kube-system", OURS) "," BESIDE),
+     LIST(HOOK("o", "kube-system", "p") "," HOOK("y", "kube-system", "vpa-webhook")), false, false},
+    {LIST(WEBHOOK_IN("kube-system", "") "," BESIDE), LIST(HOOK("y", "kube-system", "vpa-webhook")),
+     false, false},
+    {LIST(WEBHOOK_IN("kube-system", OURS) "," WEBHOOK_IN("s", SHADOW)), LIST(HOOK("o", "s", "w")),
+     false, false},
 };
 
 /* The guide has the operator register a shadow. */
