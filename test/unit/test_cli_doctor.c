@@ -320,7 +320,10 @@ END_TEST
 #define WITH_VARIABLES                                                                             \
     "],\"env\":[{\"name\":\"NAMESPACE\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":"               \
     "\"metadata.namespace\"}}},{\"name\":\"NODE\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":"     \
-    "\"spec.nodeName\"}}},{\"name\":\"A\",\"value\":\"a\"}"
+    "\"spec.nodeName\"}}},{\"name\":\"A\",\"value\":\"x\"},{\"name\":\"A\",\"value\":\"a\"},"      \
+    "{\"name\":\"EMPTY\"},{\"name\":\"PAIR\",\"value\":\"$(A)$(PAIR)$(LATER)$$(A)\"},"             \
+    "{\"name\":\"LATER\",\"value\":\"l\"},{\"name\":\"LOST\",\"value\":\"l\"},"                    \
+    "{\"name\":\"LOST\",\"valueFrom\":{\"secretKeyRef\":{\"name\":\"s\"}}}"
 #define NAMED(TEXT)                                                                                \
     OF_THE_CHART("updater", ":1",                                                                  \
                  "\"--leader-elect=true\",\"--leader-elect-resource-name=" TEXT                    \
@@ -346,6 +349,8 @@ static const struct {
          "\"--leader-elect=true\",\"--leader-elect-resource-namespace=$(A)\"" WITH_VARIABLES),
      "Lease a/vpa-updater"},
     {NAMED("u-$(NAMESPACE)-$(A)"), "Lease kube-system/u-kube-system-a"},
+    {NAMED("u$(EMPTY)$(LOST)"), "Lease kube-system/u$(LOST)"},
+    {NAMED("$(PAIR)$(LATER)"), "Lease kube-system/a$(PAIR)$(LATER)$(A)l"},
     {NAMED("$(B)$(NODE)$(a)$()$$(A)$$$(A)$(A$"), "Lease kube-system/$(B)$(NODE)$(a)$()$(A)$a$(A$"},
 };
 
