@@ -15,8 +15,8 @@
 {{- end }}
 {{- end }}
 
-{{/* Name of a Service, of 63 characters at most: (list $ "recommender"). */}}
-{{- define "plumb.service" -}}
+{{/* Name of a Service, or of a Job, which becomes the value of a label, of 63 characters at most: (list $ "recommender"). */}}
+{{- define "plumb.shortName" -}}
 {{- $ := index . 0 }}{{ $ending := printf "-%s" (index . 1) -}}
 {{- include "plumb.fullname" $ | trunc (sub 63 (len $ending) | int) | trimSuffix "-" }}{{ $ending }}
 {{- end }}
