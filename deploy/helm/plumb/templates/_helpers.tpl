@@ -88,16 +88,16 @@ be created, the daemon's own neither, before it has written its CA. */}}
 
 {{/* What extraArgs say for a flag, else the last of (list . "updater" "admission-controller-status-lease-name" "default"), which also stands in
 for an empty value: roles and objects have the names that a daemon is told. As the daemons read them: `--flag=value`, `--flag` `value`, `_` for
-`-`, the last one counts, and nothing is read after `--`. */}}
+`-`, the last one counts, and nothing is read after `--`. With a fifth element, "switch", the flag alone is "true". */}}
 {{- define "plumb.flag" -}}
-{{- $ := index . 0 }}{{ $flag := index . 2 }}{{ $found := "" }}{{ $isNext := false }}{{ $isOver := false }}
+{{- $isSwitch := has "switch" . }}{{ $ := index . 0 }}{{ $flag := index . 2 }}{{ $found := "" }}{{ $isNext := false }}{{ $isOver := false }}
 {{- range (include "plumb.values" (list $ (index . 1)) | fromYaml).extraArgs | default list }}
 {{- $word := toString . }}
 {{- if $isOver }}
 {{- else if $isNext }}{{ $found = $word }}{{ $isNext = false }}
 {{- else if eq $word "--" }}{{ $isOver = true }}
-{{- else if regexMatch (printf "^--%s(=|$)" $flag) (regexReplaceAll "=.*" $word "=" | replace "_" "-") }}{{ $isNext = not (contains "=" $word) }}
-{{- if not $isNext }}{{ $found = splitList "=" $word | rest | join "=" }}{{ end }}
+{{- else if regexMatch (printf "^--%s(=|$)" $flag) (regexReplaceAll "=.*" $word "=" | replace "_" "-") }}{{ $isNext = not (or $isSwitch (contains "=" $word)) }}
+{{- if not $isNext }}{{ $found = contains "=" $word | ternary (splitList "=" $word | rest | join "=") "true" }}{{ end }}
 {{- end }}
 {{- end }}
 {{- $found | default (index . 3) | toString | replace "$(NAMESPACE)" $.Release.Namespace }}
