@@ -954,8 +954,15 @@ def scenario_cli_terminal(make):
         press("PPage")
         rows = screen(lambda s: [r.split()[0] for r in s[2:] if r] == ["ns-0", "ns-1"], "two namespaces")
         assert rows[1].startswith("NAMESPACE"), rows
+        cluster.plane.faults({"method": "GET", "path": "/verticalpodautoscalers", "status": 403})
+        press("n")
+        screen(lambda s: "order name" in s[0], "rows without what may not be read")
+        cluster.plane.faults()
+        press("w")
+        screen(lambda s: "order waste" in s[0], "whole rows again")
         press("q")
-        screen(lambda s: "ended 0" in s, "the end")
+        ended = screen(lambda s: any(line.startswith("ended") for line in s), "the end")
+        assert "ended 0" in ended and not any("note:" in line for line in ended), ended
     finally:
         terminal("kill-server")
 
