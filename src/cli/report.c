@@ -170,7 +170,7 @@ static int run(struct cli *cli)
     if (cli_connect(cli, &err) < 0 ||
         report(cli, (enum cli_group)group, (enum cli_order)order, &err) < 0)
         return cli_complain(cli, &err);
-    return cli_status_of_answer(cli);
+    return (int)cli_status_of_answer(cli);
 }
 
 static const struct cli_option options[] = {
