@@ -6,9 +6,11 @@
 #include "lists.h"
 #include "vpa/base/flags.h"
 #include "vpa/base/str.h"
+#include "vpa/base/table.h"
 
 #define FLAGS_MAX 256
 #define ARGUMENT_MAX ((size_t)1 << 20)
+#define ENVIRONMENT_MAX ((size_t)1 << 20)
 #define KUBE_SYSTEM "kube-system"
 
 const char *const cli_daemon_names[CLI_DAEMONS] = {"vpa-recommender", "vpa-updater",
@@ -46,35 +48,27 @@ static void add_word(struct cli *cli, struct words *words, const char *text, siz
         words->items[words->count++] = vpa_arena_strndup(&cli->arena, text, len);
 }
 
-/* A container of a Deployment of that namespace. */
-struct placed {
-    const struct vpa_json *container;
-    const char *ns;
+/* The variables of a container whose values are known here. */
+struct environment {
+    struct vpa_arena *arena;
+    struct vpa_table values; /* by name */
+    size_t left;             /* bytes for further values: each may repeat those before it */
 };
 
-/* Of an environment variable; NULL: there is none of that name, or it is not known here. */
-static const char *value_of(const struct placed *in, struct vpa_slice name)
+static const char *value_of(const struct environment *env, struct vpa_slice name)
 {
-    vpa_json_foreach (variable, vpa_json_find(in->container, "env")) {
-        const char *called = vpa_json_text(variable, "name");
-        const char *field = vpa_json_text(variable, "valueFrom.fieldRef.fieldPath");
+    vpa_auto_free char *key = vpa_xstrndup(name.ptr, name.len);
 
-        if (strlen(called) != name.len || memcmp(called, name.ptr, name.len) != 0)
-            continue;
-        return strcmp(field, "metadata.namespace") == 0
-                   ? in->ns
-                   : vpa_json_string(vpa_json_find(variable, "value"));
-    }
-    return NULL;
+    return vpa_table_find(&env->values, key);
 }
 
 /* What follows a dollar, as the kubelet writes it: $(NAME) is the value of a variable and stays
  * where there is none, $$ is a dollar. How much of the text that was. */
-static size_t put_expanded(struct vpa_buf *out, const char *text, const struct placed *in)
+static size_t put_dollar(struct vpa_buf *out, const char *text, const struct environment *env)
 {
     const char *end = text[1] == '(' ? strchr(text, ')') : NULL;
     const char *value =
-        end ? value_of(in, (struct vpa_slice){text + 2, (size_t)(end - text - 2)}) : NULL;
+        end ? value_of(env, (struct vpa_slice){text + 2, (size_t)(end - text - 2)}) : NULL;
 
     if (value) {
         vpa_buf_puts(out, value);
@@ -84,31 +78,71 @@ static size_t put_expanded(struct vpa_buf *out, const char *text, const struct p
     return text[1] == '$' ? 2 : 1;
 }
 
-static void add_expanded(struct cli *cli, struct words *words, const char *text,
-                         const struct placed *in)
+static void put_expanded(struct vpa_buf *out, const char *text, const struct environment *env)
 {
-    vpa_auto_buf out = VPA_BUF(ARGUMENT_MAX);
-
     while (*text) {
         size_t plain = strcspn(text, "$");
 
-        vpa_buf_append(&out, text, plain);
+        vpa_buf_append(out, text, plain);
         text += plain;
         if (*text)
-            text += put_expanded(&out, text, in);
+            text += put_dollar(out, text, env);
     }
+}
+
+/* NULL: it is not known here, or too long. */
+static const char *value_in(struct environment *env, const struct vpa_json *variable,
+                            const char *ns)
+{
+    const char *field = vpa_json_text(variable, "valueFrom.fieldRef.fieldPath");
+    vpa_auto_buf value = VPA_BUF(env->left);
+
+    if (strcmp(field, "metadata.namespace") == 0)
+        return ns;
+    if (vpa_json_find(variable, "valueFrom"))
+        return NULL;
+    put_expanded(&value, vpa_json_text(variable, "value"), env);
+    if (vpa_buf_failed(&value))
+        return NULL;
+    env->left -= value.len;
+    return vpa_arena_strdup(env->arena, vpa_buf_text(&value));
+}
+
+/* As the kubelet does: a value is expanded with the variables before it, and of two of a name the
+ * last one counts. */
+static void read_environment(struct environment *env, const struct vpa_json *container,
+                             const char *ns)
+{
+    vpa_json_foreach (variable, vpa_json_find(container, "env")) {
+        const char *name = vpa_json_text(variable, "name");
+        const char *value = value_in(env, variable, ns);
+
+        if (value)
+            vpa_table_put(&env->values, vpa_arena_strdup(env->arena, name),
+                          (void *)(uintptr_t)value);
+        else
+            vpa_table_remove(&env->values, name);
+    }
+}
+
+static void add_expanded(struct cli *cli, struct words *words, const char *text,
+                         const struct environment *env)
+{
+    vpa_auto_buf out = VPA_BUF(ARGUMENT_MAX);
+
+    put_expanded(&out, text, env);
     add_word(cli, words, vpa_buf_text(&out), out.len);
 }
 
 /* All of them: a value may be a word of its own, and other words are passed over. */
-static void take_arguments(struct cli *cli, struct words *words, const struct placed *in,
-                           const char *member)
+static void take_arguments(struct cli *cli, struct words *words, const struct environment *env,
+                           const struct vpa_json *list)
 {
-    vpa_json_foreach (word, vpa_json_find(in->container, member)) {
+    vpa_json_foreach (word, list) {
         const char *text = vpa_json_string(word);
 
         if (text)
-            add_expanded(cli, words, text, in);
+            add_expanded(cli, words, text, env);
     }
 }
 
@@ -138,12 +172,14 @@ static int parse(struct cli *cli, enum cli_daemon which, const struct words *wor
 int cli_config_of(struct cli *cli, enum cli_daemon which, const struct vpa_json *deployment,
                   const struct vpa_json *container, struct cli_config *out, struct vpa_error *err)
 {
-    const struct placed in = {container, vpa_json_text(deployment, "metadata.namespace")};
+    struct environment env = {.arena = &cli->arena, .left = ENVIRONMENT_MAX};
     struct words words = {.count = 0};
 
+    read_environment(&env, container, vpa_json_text(deployment, "metadata.namespace"));
     add_word(cli, &words, "", 0);
-    take_arguments(cli, &words, &in, "command");
-    take_arguments(cli, &words, &in, "args");
+    take_arguments(cli, &words, &env, vpa_json_find(container, "command"));
+    take_arguments(cli, &words, &env, vpa_json_find(container, "args"));
+    vpa_table_release(&env.values);
     return parse(cli, which, &words, out, err);
 }
 

@@ -110,16 +110,20 @@ static void on_signal(void *ctx, int number)
     vpa_loop_stop(ctx);
 }
 
+/* What failed is read again though nobody looks: who comes back later is not told what is over. */
 static void serve(struct dash *d)
 {
     while (!vpa_loop_is_stopping(d->cli->loop)) {
         vpa_loop_pump(d->cli->loop, VPA_SECOND);
-        if (vpa_loop_is_stopping(d->cli->loop) || !d->reading || !is_old(d))
+        if (vpa_loop_is_stopping(d->cli->loop) || !(d->reading || d->failed) || !is_old(d))
             continue;
+
+        bool known = d->failed;
+
         d->reading = false;
         d->read_at = vpa_loop_monotonic(d->cli->loop);
         d->failed = read_page(d) < 0;
-        if (d->failed && !vpa_loop_is_stopping(d->cli->loop))
+        if (d->failed && !known && !vpa_loop_is_stopping(d->cli->loop))
             cli_complain(d->cli, &d->failure);
     }
 }
@@ -199,7 +203,8 @@ const struct cli_command cli_dash = {
     .summary = "The page of report, live, on 127.0.0.1",
     .arguments = "",
     .details = "Prints the address, which holds a secret, and serves until it is interrupted. "
-               "Nothing is opened in the\ncluster; it is read again while somebody looks.",
+               "Nothing is opened in the\ncluster; it is read again while somebody looks, and "
+               "until that succeeds.",
     .example = "  # The whole cluster in a browser\n  kubectl vpa dash -A",
     .options = options,
     .option_count = VPA_COUNT(options),

@@ -106,21 +106,32 @@ static const char *config_name(const struct doctor *d)
     return ours ? ours->admission.webhook_config_name : "vpa-webhook-config";
 }
 
-/* Of a shadow, whose registration is the operator's, or of an installation for other VPAs. */
+static bool is_our_service(const struct doctor *d, const char *ns, const char *name)
+{
+    const struct cli_config *ours = d->names.configs[CLI_ADMISSION_CONTROLLER];
+
+    return vpa_str_eq(ns, d->ns) &&
+           vpa_str_eq(name, ours ? ours->admission.webhook_service : "vpa-webhook");
+}
+
+/* Of a shadow, whose registration is the operator's, or of an installation for other VPAs. A shadow
+ * beside the installation has the name of our Service unless it was given another one. */
 static bool is_neighbours(const struct doctor *d, const struct vpa_json *hook,
                           const char *registration)
 {
     const char *ns = vpa_json_string(vpa_json_at(hook, "clientConfig.service.namespace"));
     const char *name = vpa_json_string(vpa_json_at(hook, "clientConfig.service.name"));
+    bool our_service = is_our_service(d, ns, name);
 
+    if (vpa_str_eq(registration, config_name(d)))
+        return false;
     for (const struct doctor_neighbour *n = d->neighbours; n; n = n->next) {
         const struct admission_config *theirs = &n->config.admission;
 
         if (n->config.which != CLI_ADMISSION_CONTROLLER || !doctor_is_apart(d, n))
             continue;
-        if ((vpa_str_eq(ns, n->ns) && vpa_str_eq(name, theirs->webhook_service)) ||
-            (vpa_str_eq(registration, theirs->webhook_config_name) &&
-             !vpa_str_eq(registration, config_name(d))))
+        if (vpa_str_eq(registration, theirs->webhook_config_name) ||
+            (!our_service && vpa_str_eq(ns, n->ns) && vpa_str_eq(name, theirs->webhook_service)))
             return true;
     }
     return false;

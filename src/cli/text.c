@@ -133,9 +133,11 @@ static void put_quoted(struct vpa_buf *out, const char *text, size_t len, bool y
     const char *end = text + len, *run = text;
 
     while (text < end) {
-        uint32_t rune = 0xfffd;
+        uint32_t rune = 0;
         size_t n = *text >= 0x20 && *text < 0x7f ? 1 : vpa_utf8_decode(text, &rune);
 
+        if (!n)
+            rune = 0xfffd; /* a byte alone is no character */
         if (*text == '\n' || (*text >= 0x20 && *text < 0x7f) || (n > 1 && is_safe(text, n))) {
             text += n;
             continue;

@@ -29,6 +29,7 @@ static int read_rows(struct top *t, struct vpa_error *err)
     struct cli_world world, sums;
     cli_auto_table table = {0};
 
+    cli_notes_clear(t->cli);
     if (cli_world_read(t->cli, t->cli->ns, &world, err) < 0)
         return -1;
     cli_world_group(&world, t->group, &sums);

@@ -668,6 +668,12 @@ def scenario_cli_answers(make):
         stale_page(cluster)
 
 
+def readings(cluster):
+    """How often VPAs were listed, which every reading begins with."""
+    found = cluster.plane.client.request("GET", "/kubesim/requests")["requests"]
+    return sum(r["calls"] for r in found if r["verb"] == "list" and r["resource"].startswith("verticalpodautoscalers"))
+
+
 def stale_page(cluster):
     """A page that could not be read anew is not shown as if it had been."""
     served = cluster.processes.start("dash", [cluster.programs / "kubectl-vpa", "dash", "-n", "shop",
@@ -678,6 +684,10 @@ def stale_page(cluster):
     assert client.raw("GET", path)[0] == 200
     cluster.plane.faults({"method": "GET", "path": "/pods", "status": 403})
     until(lambda: client.raw("GET", path)[0] == 503, 60, "503 while the pods cannot be read")
+    before = readings(cluster)
+    # The first one is due to the answer before; who comes back later is not told what was hours ago.
+    until(lambda: readings(cluster) >= before + 3, 60, "further readings, though nobody asks")
+    assert served.text().count("error:") == 1, served.text()  # told once
     cluster.plane.faults()
     until(lambda: client.raw("GET", path)[0] == 200, 60, "the page again")
     assert served.stop() == 0
@@ -954,8 +964,15 @@ def scenario_cli_terminal(make):
         press("PPage")
         rows = screen(lambda s: [r.split()[0] for r in s[2:] if r] == ["ns-0", "ns-1"], "two namespaces")
         assert rows[1].startswith("NAMESPACE"), rows
+        cluster.plane.faults({"method": "GET", "path": "/verticalpodautoscalers", "status": 403})
+        press("n")
+        screen(lambda s: "order name" in s[0], "rows without what may not be read")
+        cluster.plane.faults()
+        press("w")
+        screen(lambda s: "order waste" in s[0], "whole rows again")
         press("q")
-        screen(lambda s: "ended 0" in s, "the end")
+        ended = screen(lambda s: any(line.startswith("ended") for line in s), "the end")
+        assert "ended 0" in ended and not any("note:" in line for line in ended), ended
     finally:
         terminal("kill-server")
 

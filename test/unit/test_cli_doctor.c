@@ -272,6 +272,8 @@ END_TEST
 #define USUAL HOOK("vpa-webhook-config", "kube-system", "vpa-webhook")
 #define WEBHOOK_IN(NS, ARGS) RUNS_IN(NS, "w", "", "vpa-admission-controller", ARGS)
 #define SHADOW "\"--shadow\",\"--webhook-config-name=z\",\"--webhook-service=w\""
+#define BESIDE RUNS_IN("kube-system", "shadow", "", "vpa-admission-controller", "\"--shadow\"")
+#define OURS "\"--webhook-config-name=o\",\"--webhook-service=p\""
 
 static const struct {
     const char *deployments, *hooks;
@@ -293,6 +295,13 @@ static const struct {
      LIST(USUAL "," HOOK("other", "b", "vpa-webhook")), false, false},
     {LIST(WEBHOOK_IN("kube-system", "") "," WEBHOOK_IN("b", ONLY("b"))),
      LIST(USUAL "," HOOK("other", "b", "vpa-webhook")), true, false},
+    {LIST(WEBHOOK_IN("kube-system", "") "," BESIDE), LIST(USUAL), false, false},
+    {LIST(WEBHOOK_IN("kube-system", OURS) "," BESIDE),
+     LIST(HOOK("o", "kube-system", "p") "," HOOK("y", "kube-system", "vpa-webhook")), false, false},
+    {LIST(WEBHOOK_IN("kube-system", "") "," BESIDE), LIST(HOOK("y", "kube-system", "vpa-webhook")),
+     false, false},
+    {LIST(WEBHOOK_IN("kube-system", OURS) "," WEBHOOK_IN("s", SHADOW)), LIST(HOOK("o", "s", "w")),
+     false, false},
 };
 
 /* The guide has the operator register a shadow. */
@@ -311,7 +320,10 @@ END_TEST
 #define WITH_VARIABLES                                                                             \
     "],\"env\":[{\"name\":\"NAMESPACE\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":"               \
     "\"metadata.namespace\"}}},{\"name\":\"NODE\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":"     \
-    "\"spec.nodeName\"}}},{\"name\":\"A\",\"value\":\"a\"}"
+    "\"spec.nodeName\"}}},{\"name\":\"A\",\"value\":\"x\"},{\"name\":\"A\",\"value\":\"a\"},"      \
+    "{\"name\":\"EMPTY\"},{\"name\":\"PAIR\",\"value\":\"$(A)$(PAIR)$(LATER)$$(A)\"},"             \
+    "{\"name\":\"LATER\",\"value\":\"l\"},{\"name\":\"LOST\",\"value\":\"l\"},"                    \
+    "{\"name\":\"LOST\",\"valueFrom\":{\"secretKeyRef\":{\"name\":\"s\"}}}"
 #define NAMED(TEXT)                                                                                \
     OF_THE_CHART("updater", ":1",                                                                  \
                  "\"--leader-elect=true\",\"--leader-elect-resource-name=" TEXT                    \
@@ -337,6 +349,8 @@ static const struct {
          "\"--leader-elect=true\",\"--leader-elect-resource-namespace=$(A)\"" WITH_VARIABLES),
      "Lease a/vpa-updater"},
     {NAMED("u-$(NAMESPACE)-$(A)"), "Lease kube-system/u-kube-system-a"},
+    {NAMED("u$(EMPTY)$(LOST)"), "Lease kube-system/u$(LOST)"},
+    {NAMED("$(PAIR)$(LATER)"), "Lease kube-system/a$(PAIR)$(LATER)$(A)l"},
     {NAMED("$(B)$(NODE)$(a)$()$$(A)$$$(A)$(A$"), "Lease kube-system/$(B)$(NODE)$(a)$()$(A)$a$(A$"},
 };
 

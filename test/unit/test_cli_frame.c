@@ -250,6 +250,7 @@ START_TEST(test_failed_lists_are_told_after_any_number_of_notes)
     ck_assert_ptr_null(cli_note_at(&cli, CLI_NOTES_MAX + 4));
     cli_notes_clear(&cli);
     ck_assert_ptr_null(cli_note_at(&cli, 0));
+    ck_assert_int_eq(cli_status_of_answer(&cli), CLI_OK);
 }
 END_TEST
 

@@ -118,6 +118,16 @@ START_TEST(test_json_and_yaml_have_nothing_that_a_terminal_acts_upon)
 }
 END_TEST
 
+/* A byte that begins no character, one that begins one and ends there, and a half of a pair. */
+START_TEST(test_json_has_no_character_for_bytes_that_are_none)
+{
+    static const char json[] = "\"\x9b\xff\xc3-\xed\xa0\x80\"";
+
+    cli_put_json(&out, json, sizeof(json) - 1);
+    ck_assert_str_eq(vpa_buf_text(&out), "\"\\ufffd\\ufffd\\ufffd-\\ufffd\\ufffd\\ufffd\"");
+}
+END_TEST
+
 START_TEST(test_table)
 {
     static const struct cli_column columns[] = {
@@ -159,6 +169,7 @@ int main(void)
     tcase_add_loop_test(tcase, test_csv, 0, (int)(sizeof(fields) / sizeof(fields[0])));
     tcase_add_loop_test(tcase, test_yaml, 0, (int)(sizeof(documents) / sizeof(documents[0])));
     tcase_add_test(tcase, test_json_and_yaml_have_nothing_that_a_terminal_acts_upon);
+    tcase_add_test(tcase, test_json_has_no_character_for_bytes_that_are_none);
     tcase_add_test(tcase, test_table);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

@@ -133,10 +133,10 @@ containers:
       {{- end }}
     ports:
       {{- if eq $component "admission-controller" }}
-      - containerPort: {{ include "plumb.flag" (list $root $component "port" 8000) }}
+      - containerPort: {{ include "plumb.port" (list $root $component "port" 8000) }}
       {{- end }}
       - name: prometheus
-        containerPort: {{ include "plumb.flag" (list $root $component "address" (printf ":%v" .port)) | regexFind "[0-9]+$" }}
+        containerPort: {{ include "plumb.port" (list $root $component "address" (printf ":%v" .port)) }}
       {{- with .ports }}
       {{- toYaml . | nindent 6 }}
       {{- end }}

@@ -15,8 +15,8 @@
 {{- end }}
 {{- end }}
 
-{{/* Name of a Service, of 63 characters at most: (list $ "recommender"). */}}
-{{- define "plumb.service" -}}
+{{/* Name of a Service, or of a Job, which becomes the value of a label, of 63 characters at most: (list $ "recommender"). */}}
+{{- define "plumb.shortName" -}}
 {{- $ := index . 0 }}{{ $ending := printf "-%s" (index . 1) -}}
 {{- include "plumb.fullname" $ | trunc (sub 63 (len $ending) | int) | trimSuffix "-" }}{{ $ending }}
 {{- end }}
@@ -86,18 +86,30 @@ be created, the daemon's own neither, before it has written its CA. */}}
 {{- if and $admission.enabled (kindIs "invalid" $admission.tls.generate | ternary (not $else) $admission.tls.generate) }}yes{{ end }}
 {{- end }}
 
-{{/* What extraArgs say for a flag, else the last of (list . "updater" "admission-controller-status-lease-name" "default"): roles and objects
-have the names that a daemon is told. As the daemons read them: `--flag=value`, `--flag` `value`, one dash, `_` for `-`, the last one counts. */}}
+{{/* What extraArgs say for a flag, else the last of (list . "updater" "admission-controller-status-lease-name" "default"), which also stands in
+for an empty value: roles and objects have the names that a daemon is told. As the daemons read them: `--flag=value`, `--flag` `value`, `_` for
+`-`, the last one counts, and nothing is read after `--`. With a fifth element, "switch", the flag alone is "true". */}}
 {{- define "plumb.flag" -}}
-{{- $ := index . 0 }}{{ $flag := index . 2 }}{{ $found := index . 3 }}{{ $isNext := false }}
+{{- $isSwitch := has "switch" . }}{{ $ := index . 0 }}{{ $flag := index . 2 }}{{ $found := "" }}{{ $isNext := false }}{{ $isOver := false }}
 {{- range (include "plumb.values" (list $ (index . 1)) | fromYaml).extraArgs | default list }}
 {{- $word := toString . }}
-{{- if $isNext }}{{ $found = $word }}{{ $isNext = false }}
-{{- else if regexMatch (printf "^--?%s(=|$)" $flag) (regexReplaceAll "=.*" $word "=" | replace "_" "-") }}{{ $isNext = not (contains "=" $word) }}
-{{- if not $isNext }}{{ $found = splitList "=" $word | rest | join "=" }}{{ end }}
+{{- if $isOver }}
+{{- else if $isNext }}{{ $found = $word }}{{ $isNext = false }}
+{{- else if eq $word "--" }}{{ $isOver = true }}
+{{- else if regexMatch (printf "^--%s(=|$)" $flag) (regexReplaceAll "=.*" $word "=" | replace "_" "-") }}{{ $isNext = not (or $isSwitch (contains "=" $word)) }}
+{{- if not $isNext }}{{ $found = contains "=" $word | ternary (splitList "=" $word | rest | join "=") "true" }}{{ end }}
 {{- end }}
 {{- end }}
-{{- toString $found | replace "$(NAMESPACE)" $.Release.Namespace }}
+{{- $found | default (index . 3) | toString | replace "$(NAMESPACE)" $.Release.Namespace }}
+{{- end }}
+
+{{/* The port in what plumb.flag says, of the same list. */}}
+{{- define "plumb.port" -}}
+{{- $said := include "plumb.flag" . }}{{ $port := regexFind "(^|:)[0-9]+$" $said | trimPrefix ":" }}
+{{- if not $port }}
+{{- fail (printf "%s: --%s=%s of extraArgs names no port that can be read (quotes within an argument are part of it)" (index . 1) (index . 2) $said) }}
+{{- end }}
+{{- $port }}
 {{- end }}
 
 {{/* Name of the webhook object of the release. With managed certificates it is not that of upstream's chart: the object under that name holds
