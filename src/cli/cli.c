@@ -99,6 +99,7 @@ void cli_notes_clear(struct cli *cli)
 {
     cli->note_count = cli->notes_dropped = 0;
     cli->lacks = false;
+    cli->silence = 0;
 }
 
 enum cli_status cli_status_of_answer(const struct cli *cli)

@@ -87,7 +87,8 @@ struct cli {
     struct vpa_buf out;
     const char *notes[CLI_NOTES_MAX + CLI_NOTES_RESERVE];
     size_t note_count, notes_dropped;
-    bool lacks; /* a list failed without which the answer is not whole */
+    bool lacks;           /* a list failed without which the answer is not whole */
+    vpa_duration silence; /* for so long lists waited for a server that had nothing to give */
 
     struct vpa_clock *clock; /* NULL before cli_connect */
     struct vpa_loop *loop;

@@ -4,7 +4,8 @@
 #include "vpa/base/table.h"
 #include "vpa/kube/list.h"
 
-#define PATIENCE (10 * VPA_MINUTE) /* with one page */
+#define PATIENCE (10 * VPA_MINUTE)   /* with one page */
+#define SILENCE_MAX (2 * VPA_MINUTE) /* of all lists that had nothing to give */
 
 const struct cli_kind cli_deployments = {"apps/v1", "deployments", "the installed daemons"};
 
@@ -47,10 +48,9 @@ static void on_unreadable(void *ctx, const struct vpa_error *why)
     cli_note(l->cli, "one of %s cannot be read: %s", l->kind->resource, why->text);
 }
 
-int cli_list(struct cli *cli, const struct cli_kind *kind, const char *ns, cli_object_fn object,
-             void *ctx, struct vpa_error *err)
+static int ask(struct listing *l, const char *ns, struct vpa_error *err)
 {
-    struct listing l = {.cli = cli, .kind = kind, .object = object, .ctx = ctx};
+    const struct cli_kind *kind = l->kind;
     vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
 
     vpa_kube_path(&path, kind->group_version, ns, kind->resource, NULL, NULL);
@@ -62,10 +62,26 @@ int cli_list(struct cli *cli, const struct cli_kind *kind, const char *ns, cli_o
                                              .paged = true,
                                              .patience = PATIENCE,
                                              .unreadable = on_unreadable};
-    int status = vpa_list_each(cli->client, &request, on_object, &l, err);
+    int status = vpa_list_each(l->cli->client, &request, on_object, l, err);
 
     if (status < 0 && err->code == VPA_GONE)
-        status = vpa_list_each(cli->client, &request, on_object, &l, err);
+        status = vpa_list_each(l->cli->client, &request, on_object, l, err);
+    return status;
+}
+
+int cli_list(struct cli *cli, const struct cli_kind *kind, const char *ns, cli_object_fn object,
+             void *ctx, struct vpa_error *err)
+{
+    struct listing l = {.cli = cli, .kind = kind, .object = object, .ctx = ctx};
+    int64_t begin = vpa_loop_monotonic(cli->loop);
+
+    if (cli->silence >= SILENCE_MAX)
+        return vpa_fail(err, VPA_CANCELLED, "not asked: there was no answer in two minutes");
+
+    int status = ask(&l, ns, err);
+
+    if (status < 0 && err->code == VPA_RETRY && l.given.count == 0)
+        cli->silence += vpa_loop_monotonic(cli->loop) - begin;
     vpa_table_release(&l.given);
     vpa_arena_release(&l.arena);
     return status;

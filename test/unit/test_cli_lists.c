@@ -14,7 +14,7 @@ static struct cli cli;
 static struct vpa_memory_stream *stream;
 static struct vpa_timer *timer;
 static char *object;
-static int objects, lists;
+static int objects, lists, silent;
 
 static void on_closed(void *ctx)
 {
@@ -39,6 +39,10 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
     if (strcmp(q->path, "/api/v1/pods") == 0 && lists++ == 0) {
         stream = vpa_memory_reply_stream(r, 200, on_closed, NULL);
         vpa_memory_stream_push(stream, head, strlen(head));
+    } else if (strcmp(q->path, "/api/v1/nodes") == 0) {
+        silent++;
+        vpa_memory_reply_delay(r, VPA_HOUR);
+        vpa_memory_reply_json(r, 200, "{}");
     } else {
         vpa_memory_reply_json(r, 200, "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"items\":[]}");
     }
@@ -50,7 +54,7 @@ static void setup(void)
     start_client(serve, 1772366400, 3);
     cli.loop = loop;
     cli.client = client;
-    objects = lists = 0;
+    objects = lists = silent = 0;
     vpa_auto_free char *name = vpa_xcalloc(1, OBJECT_BYTES + 1);
     memset(name, 'x', OBJECT_BYTES);
     object = vpa_xprintf(",{\"metadata\":{\"name\":\"%s\"}}", name);
@@ -92,6 +96,26 @@ START_TEST(what_is_waited_for_too_long_comes_to_an_end)
 }
 END_TEST
 
+/* Each list that a command needs would wait for as long. A page that is made again asks again. */
+START_TEST(a_silent_server_is_given_up)
+{
+    static const struct cli_kind nodes = {
+        .group_version = "v1", .resource = "nodes", .what_lacks = "nodes"};
+    const int64_t begin = vpa_loop_monotonic(loop);
+    struct vpa_error err;
+
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(cli_list(&cli, &nodes, "", on_object, NULL, &err), -1);
+    ck_assert_int_eq(err.code, VPA_CANCELLED);
+    ck_assert_int_eq(silent, 2);
+    ck_assert_int_le(vpa_loop_monotonic(loop) - begin, 2 * VPA_MINUTE + VPA_SECOND);
+
+    cli_notes_clear(&cli);
+    ck_assert_int_eq(cli_list(&cli, &nodes, "", on_object, NULL, &err), -1);
+    ck_assert_int_eq(silent, 3);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cli lists");
@@ -99,6 +123,7 @@ int main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, what_is_waited_for_too_long_comes_to_an_end);
+    tcase_add_test(tc, a_silent_server_is_given_up);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }
