@@ -1,3 +1,4 @@
+/* What is kept of VPAs and namespaces for proof.c: looking up, ending, sweeping. */
 #include "proof_private.h"
 
 #include <stdlib.h>
