@@ -34,11 +34,15 @@ static void drip(void *ctx)
 static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
     static const char head[] = "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"items\":[{}";
+    static const char begun[] = "{\"items\":[{\"metadata\":{\"name\":\"a\"}},{\"metadata\":";
 
     (void)ctx;
     if (strcmp(q->path, "/api/v1/pods") == 0 && lists++ == 0) {
         stream = vpa_memory_reply_stream(r, 200, on_closed, NULL);
         vpa_memory_stream_push(stream, head, strlen(head));
+    } else if (strcmp(q->path, "/api/v1/services") == 0) {
+        struct vpa_memory_stream *one = vpa_memory_reply_stream(r, 200, NULL, NULL);
+        vpa_memory_stream_push(one, begun, strlen(begun));
     } else if (strcmp(q->path, "/api/v1/nodes") == 0) {
         silent++;
         vpa_memory_reply_delay(r, VPA_HOUR);
@@ -116,6 +120,21 @@ START_TEST(a_silent_server_is_given_up)
 }
 END_TEST
 
+/* Who had something to give is slow, not silent. */
+START_TEST(a_server_that_gives_something_is_asked_on)
+{
+    static const struct cli_kind services = {
+        .group_version = "v1", .resource = "services", .what_lacks = "services"};
+    struct vpa_error err;
+
+    for (int i = 1; i <= 4; i++) {
+        ck_assert_int_eq(cli_list(&cli, &services, "", on_object, NULL, &err), -1);
+        ck_assert_int_eq(err.code, VPA_RETRY);
+        ck_assert_int_eq(objects, i);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cli lists");
@@ -124,6 +143,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, what_is_waited_for_too_long_comes_to_an_end);
     tcase_add_test(tc, a_silent_server_is_given_up);
+    tcase_add_test(tc, a_server_that_gives_something_is_asked_on);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }
