@@ -220,6 +220,28 @@ def scenario_chart_replace(make):
     assert webhook_ca(cluster) == theirs["ca"], "what is in the Secret counts"
 
 
+def scenario_chart_unregister(make):
+    """registerWebhook true, then false: what the daemon registered is refused while it may keep pods from being created, then told of."""
+    cluster = make(rate=60.0, fresh=True)
+    helm = plain_helm(cluster, make)
+    values = ("vpa", CHART, "--set")
+    helm("install", *values, "admissionController.registerWebhook=true")
+    name, path = "vpa-webhook-config", "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+    cluster.client.create({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration", "metadata": {"name": name},
+                           "webhooks": [{"name": "vpa.k8s.io", "admissionReviewVersions": ["v1"], "sideEffects": "None", "failurePolicy": "Fail",
+                                         "clientConfig": {"service": {"name": "vpa-webhook", "namespace": NAMESPACE}},
+                                         "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]}]})
+    told, off = f"kubectl delete mutatingwebhookconfiguration {name}", "admissionController.registerWebhook=false"
+    assert told not in helm("upgrade", *values, "admissionController.registerWebhook=true")
+    said = helm("upgrade", *values, off, fails=True)
+    patch = said.split("-p '")[1].split("'")[0]
+    status, _, body = cluster.client.raw("PATCH", f"{path}/{name}", patch.encode(), "application/json-patch+json")
+    assert status == 200, body
+    assert told in helm("upgrade", *values, off)
+    cluster.client.delete("MutatingWebhookConfiguration", name)
+    assert told not in helm("upgrade", *values, off)
+
+
 def scenario_chart_managed(make):
     """By default the daemon, under the chart's rights, fills Secret and webhook object; an upgrade leaves both alone."""
     cluster = make(rate=60.0, fresh=True)

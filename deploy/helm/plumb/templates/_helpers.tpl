@@ -127,6 +127,19 @@ the CA that the chart's Job wrote, and no Job writes it again on a rollback. See
 {{- if and $admission.enabled $chosen (not $admission.registerWebhook) }}yes{{ end }}
 {{- end }}
 
+{{/* The failurePolicy of what a daemon registered for our Service as long as it did so itself: nobody renews that CA any more. */}}
+{{- define "plumb.leftBehind" -}}
+{{- $service := dict "name" .Values.admissionController.service.name "namespace" .Release.Namespace }}
+{{- $live := lookup "admissionregistration.k8s.io/v1" "MutatingWebhookConfiguration" "" "vpa-webhook-config" | default dict }}
+{{- if and (include "plumb.ownsWebhook" .) (ne (include "plumb.webhookName" .) "vpa-webhook-config") (not (dig "metadata" "annotations" "meta.helm.sh/release-name" "" $live)) }}
+{{- range get $live "webhooks" | default list }}
+{{- if eq (dig "clientConfig" "service" "name" "" .) $service.name }}
+{{- if eq (dig "clientConfig" "service" "namespace" "" .) $service.namespace }}{{ .failurePolicy | default "Fail" }}{{ end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{/* Asked by every name, because nobody knows which template Helm renders first. */}}
 {{- define "plumb.ownDefaults" -}}
 {{- if ne (.Values.defaultsOf | default "" | toString) "plumb" }}
