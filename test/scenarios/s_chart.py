@@ -376,5 +376,5 @@ for scenario in (scenario_chart_switch, scenario_chart_install, scenario_chart_m
     scenario.other_rights = True  # no part of the report on the rights of deploy/
 
 
-scenario_chart_query_api.other_rights = True
+scenario_chart_query_api.other_rights = scenario_chart_replace.other_rights = scenario_chart_unregister.other_rights = True
 scenario_chart_switch.each_minor = scenario_chart_query_api.each_minor = True
