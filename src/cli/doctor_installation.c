@@ -317,7 +317,8 @@ struct doctor_lease doctor_status_lease(const struct doctor *d)
                                  found->name ? found->name : VPA_STATUS_LEASE_NAME};
 }
 
-/* One that leads without a Lease may have left one behind, which says nothing. */
+/* One that leads without a Lease may have left one behind, which says nothing. Of one that was not
+ * seen it is not known whether it takes one. */
 static void check_leader(struct doctor *d, enum cli_daemon daemon, const char *usual,
                          const char *whose, const char *advice)
 {
@@ -325,7 +326,7 @@ static void check_leader(struct doctor *d, enum cli_daemon daemon, const char *u
         d->names.seen[daemon] ? d->names.leader[daemon] : (struct doctor_lease){d->ns, usual};
 
     if (at.name)
-        check_lease(d, &at, whose, false, advice);
+        check_lease(d, &at, whose, d->names.seen[daemon], advice);
 }
 
 void doctor_check_leases(struct doctor *d)
@@ -335,9 +336,9 @@ void doctor_check_leases(struct doctor *d)
     check_lease(d, &status, "the updater changes nothing without the webhook", true,
                 "look at the log of the admission controller and at webhook findings here");
     check_leader(d, CLI_RECOMMENDER, "vpa-recommender-lease", "no recommender is at work",
-                 "look at the logs of the recommender");
+                 "look at the logs of the recommender and at its rights");
     check_leader(d, CLI_UPDATER, "vpa-updater", "no updater is at work",
-                 "look at the logs of the updater");
+                 "look at the logs of the updater and at its rights");
 }
 
 void doctor_check_panic(struct doctor *d)

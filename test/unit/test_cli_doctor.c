@@ -17,6 +17,7 @@ static const char *deployments; /* a list */
 static const char *kube_system; /* the list of that namespace; NULL: the same */
 static const char *vpas, *hpas; /* lists */
 static const char *account;     /* part of the only user who has rights; NULL: all have */
+static const char *denied;      /* part of the reviews that are answered with no; NULL: none is */
 static char *review;            /* the last one, heap */
 static const char *hooks;       /* registrations, a list */
 static int panic;               /* the answer about the panic button, 200: it is pressed */
@@ -40,7 +41,8 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
         free(review);
         review = vpa_xstrdup(q->body);
         vpa_memory_reply_json(r, 201,
-                              account && !strstr(q->body, account)
+                              (account && !strstr(q->body, account)) ||
+                                      (denied && strstr(q->body, denied))
                                   ? "{\"status\":{\"allowed\":false}}"
                                   : "{\"status\":{\"allowed\":true}}");
     } else if (deployments && strstr(q->path, "/deployments")) {
@@ -65,7 +67,7 @@ static void setup(void)
     cli.client = client;
     doctor = (struct doctor){.cli = &cli, .ns = "kube-system"};
     forbidden = lease = lease_at = deployments = kube_system = vpas = hpas = account = hooks = NULL;
-    review = NULL;
+    denied = review = NULL;
     panic = 404;
 }
 
@@ -371,6 +373,46 @@ START_TEST(leases_are_those_of_the_deployments)
 }
 END_TEST
 
+#define LEADS                                                                                      \
+    "\"--leader-elect\",\"--leader-elect-resource-namespace=ns\","                                 \
+    "\"--leader-elect-resource-name=u\""
+#define ALL_LEAD                                                                                   \
+    "{\"items\":[" RUNS("r", "", "vpa-recommender", LEADS) "," RUNS(                               \
+        "u", "", "vpa-updater", LEADS) "," RUNS("a", "", "vpa-admission-controller", "") "]}"
+#define OF_LEASES(VERB)                                                                            \
+    "\"verb\":\"" VERB "\",\"group\":\"coordination.k8s.io\",\"resource\":\"leases\","
+
+static const struct {
+    const char *denied, *text;
+} locks[] = {
+    {OF_LEASES("get") "\"name\":\"u\",\"namespace\":\"ns\"",
+     "it may not get leases of coordination.k8s.io (ns/u): no replica leads"},
+    {OF_LEASES("update") "\"name\":\"u\",\"namespace\":\"ns\"",
+     "it may not update leases of coordination.k8s.io (ns/u): no replica leads"},
+    {OF_LEASES("create") "\"namespace\":\"ns\"",
+     "it may not create leases of coordination.k8s.io (ns/u): no replica leads"},
+};
+
+/* Nobody leads: the Lease was never made, or may not be read or written. */
+START_TEST(daemons_that_elect_a_leader_need_its_lease)
+{
+    size_t missing = 0, refused = 0;
+
+    take_deployments(ALL_LEAD);
+    doctor.count = 0;
+    denied = locks[_i].denied;
+    doctor_check_leases(&doctor);
+    doctor_check_rights(&doctor);
+    for (size_t i = 0; i < doctor.count; i++) {
+        missing += vpa_str_eq(doctor.items[i].subject, "Lease ns/u") &&
+                   doctor.items[i].level == DOCTOR_ERROR;
+        refused += vpa_str_eq(doctor.items[i].text, locks[_i].text);
+    }
+    ck_assert_uint_eq(missing, 2);
+    ck_assert_uint_eq(refused, 2);
+}
+END_TEST
+
 START_TEST(the_webhooks_lease_is_that_which_the_updater_reads)
 {
     take_deployments(
@@ -538,6 +580,7 @@ int main(void)
     tcase_add_loop_test(tc, the_registration_of_a_neighbour_is_not_one_too_many, 0,
                         (int)VPA_COUNT(registrations));
     tcase_add_loop_test(tc, leases_are_those_of_the_deployments, 0, (int)VPA_COUNT(elections));
+    tcase_add_loop_test(tc, daemons_that_elect_a_leader_need_its_lease, 0, (int)VPA_COUNT(locks));
     tcase_add_test(tc, the_webhooks_lease_is_that_which_the_updater_reads);
     tcase_add_loop_test(tc, digests_are_not_compared, 0, (int)VPA_COUNT(images));
     tcase_add_loop_test(tc, an_autoscaler_conflicts_over_what_a_vpa_changes, 0,
