@@ -138,7 +138,8 @@ static void check_target_twice(struct objects *s, struct vpa_object *vpa, const 
         vpa_table_put(&s->targets, key, vpa);
 }
 
-/* What it says when it is true. text NULL: the message of the condition. */
+/* What it says when it is true. advice NULL: that of its reason; text NULL: the message of the
+ * condition. */
 static const struct {
     const char *type, *check, *advice, *text;
 } conditions[] = {
@@ -146,10 +147,29 @@ static const struct {
      NULL},
     {"NoPodsMatched", "vpa-no-pods",
      "compare the selector of its target with the labels of the pods", "no pods match it"},
-    {PAUSED_EVICTIONS, "evictions-paused", "find out why new pods do not carry the recommendation",
-     NULL},
-    {PAUSED_RESIZES, "resizes-paused", "find out why resized pods do not become ready again", NULL},
+    {PAUSED_EVICTIONS, "evictions-paused", NULL, NULL},
+    {PAUSED_RESIZES, "resizes-paused", NULL, NULL},
 };
+
+/* Of EvictionsPaused and ResizesPaused, by what was seen. */
+static const char *advice_by_reason(const char *reason)
+{
+    static const char *const advice[VPA_VERDICTS] = {
+        [VPA_VERDICT_NOT_PATCHED] = "find out why new pods do not carry the recommendation",
+        [VPA_VERDICT_PATCHED_BACK] = "find out why new pods do not carry the recommendation",
+        [VPA_VERDICT_NO_REPLACEMENT] =
+            "look at the quota of the namespace and at the events of what owns the pods",
+        [VPA_VERDICT_UNSCHEDULABLE] = "make room on the nodes, or set maxAllowed",
+        [VPA_VERDICT_CRASHING] = "look at the logs of the pod that is named",
+        [VPA_VERDICT_NOT_READY] = "look at the logs of the pod that is named",
+        [VPA_VERDICT_NOT_RESIZED] = "look at the conditions and events of the pod that is named",
+    };
+
+    for (int v = 0; v < VPA_VERDICTS; v++)
+        if (advice[v] && vpa_str_eq(reason, vpa_verdict_name((enum vpa_verdict)v)))
+            return advice[v];
+    return "look at the pod that is named";
+}
 
 static void check_conditions(struct objects *s, const struct vpa_object *vpa, const char *subject)
 {
@@ -158,9 +178,10 @@ static void check_conditions(struct objects *s, const struct vpa_object *vpa, co
 
         for (size_t k = 0; k < VPA_COUNT(conditions); k++)
             if (vpa_str_eq(c->status, "True") && vpa_str_eq(c->type, conditions[k].type))
-                doctor_add(s->d, DOCTOR_WARNING, conditions[k].check, subject, conditions[k].advice,
-                           "%s",
-                           conditions[k].text ? conditions[k].text : vpa_or_empty(c->message));
+                doctor_add(
+                    s->d, DOCTOR_WARNING, conditions[k].check, subject,
+                    conditions[k].advice ? conditions[k].advice : advice_by_reason(c->reason), "%s",
+                    conditions[k].text ? conditions[k].text : vpa_or_empty(c->message));
     }
 }
 

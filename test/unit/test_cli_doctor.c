@@ -454,8 +454,11 @@ START_TEST(digests_are_not_compared)
 }
 END_TEST
 
-#define VPA(NAME, MODE, POLICIES, STATUS)                                                          \
-    "{\"metadata\":{\"namespace\":\"shop\",\"name\":\"" NAME "\"},\"spec\":{\"targetRef\":{"       \
+#define VPA(NAME, MODE, POLICIES, STATUS) MADE(NAME, "2026-02-01", MODE, POLICIES, STATUS)
+#define OF(NAME, DAY, MODE) MADE(NAME, DAY, MODE, "", "")
+#define MADE(NAME, DAY, MODE, POLICIES, STATUS)                                                    \
+    "{\"metadata\":{\"namespace\":\"shop\",\"name\":\"" NAME "\",\"creationTimestamp\":\"" DAY     \
+    "T00:00:00Z\"},\"spec\":{\"targetRef\":{"                                                      \
     "\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\"},\"updatePolicy\":{"      \
     "\"updateMode\":\"" MODE "\"},\"resourcePolicy\":{\"containerPolicies\":[" POLICIES "]}},"     \
     "\"status\":{\"recommendation\":{\"containerRecommendations\":[" STATUS "]}}}"
@@ -563,6 +566,35 @@ START_TEST(conditions_that_say_what_is_wrong_are_findings)
 }
 END_TEST
 
+static const struct {
+    const char *type, *reason, *advice;
+} pauses[] = {
+    {"EvictionsPaused", "NotPatched", "find out why new pods do not carry the recommendation"},
+    {"EvictionsPaused", "PatchedBack", "find out why new pods do not carry the recommendation"},
+    {"EvictionsPaused", "NoReplacement",
+     "look at the quota of the namespace and at the events of what owns the pods"},
+    {"EvictionsPaused", "Unschedulable", "make room on the nodes, or set maxAllowed"},
+    {"EvictionsPaused", "Crashing", "look at the logs of the pod that is named"},
+    {"EvictionsPaused", "NotReady", "look at the logs of the pod that is named"},
+    {"ResizesPaused", "Crashing", "look at the logs of the pod that is named"},
+    {"ResizesPaused", "NotReady", "look at the logs of the pod that is named"},
+    {"ResizesPaused", "NotResized", "look at the conditions and events of the pod that is named"},
+    {"ResizesPaused", "Other", "look at the pod that is named"},
+};
+
+START_TEST(advice_on_a_pause_is_of_its_reason)
+{
+    vpa_auto_free char *list =
+        vpa_xprintf("{\"items\":[{\"metadata\":{\"namespace\":\"shop\",\"name\":\"v\"},\"status\":{"
+                    "\"conditions\":[{\"type\":\"%s\",\"status\":\"True\",\"reason\":\"%s\"}]}}]}",
+                    pauses[_i].type, pauses[_i].reason);
+
+    vpas = list;
+    doctor_check_objects(&doctor);
+    ck_assert_str_eq(doctor.items[0].advice, pauses[_i].advice);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cli doctor");
@@ -588,6 +620,7 @@ int main(void)
     tcase_add_loop_test(tc, a_pressed_panic_button_hides_whether_the_webhook_is_reached, 0, 3);
     tcase_add_loop_test(tc, conditions_that_say_what_is_wrong_are_findings, 0,
                         (int)VPA_COUNT(conditions));
+    tcase_add_loop_test(tc, advice_on_a_pause_is_of_its_reason, 0, (int)VPA_COUNT(pauses));
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }
