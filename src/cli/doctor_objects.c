@@ -2,6 +2,7 @@
  * Whether usage can be measured, and whether the VPAs can work: conflicts, targets, autoscalers
  * that pull at the same resource.
  */
+#include <stdlib.h>
 
 #include "../../updater/paused.h"
 #include "doctor.h"
@@ -9,6 +10,7 @@
 #include "vpa/api/vpa.h"
 #include "vpa/base/str.h"
 #include "vpa/base/table.h"
+#include "vpa/policy/match.h"
 #include "vpa/policy/update_mode.h"
 
 #define OLD_ENOUGH (5 * VPA_MINUTE) /* a pod should have usage by then */
@@ -110,9 +112,16 @@ void doctor_check_metrics(struct doctor *d)
 
 struct objects {
     struct doctor *d;
-    struct vpa_table targets; /* "namespace/kind/name" -> its first VPA that is not Off, or is */
+    struct vpa_table targets;         /* "namespace/kind/name" -> its strongest VPA */
+    const struct vpa_object **acting; /* heap; with a target */
+    size_t acting_count, acting_capacity;
     size_t count;
 };
+
+static char *subject_of(const struct vpa_object *vpa)
+{
+    return vpa_xprintf("VerticalPodAutoscaler %s/%s", vpa->meta.ns, vpa->meta.name);
+}
 
 static const char *target_key(struct cli *cli, const char *ns, const char *kind, const char *name)
 {
@@ -124,18 +133,43 @@ static bool is_off(const struct vpa_object *vpa)
     return vpa_update_mode_of(vpa) == VPA_MODE_OFF;
 }
 
-static void check_target_twice(struct objects *s, struct vpa_object *vpa, const char *subject)
+static bool acts(const struct vpa_object *vpa)
 {
-    struct cli *cli = s->d->cli;
-    const char *key = target_key(cli, vpa->meta.ns, vpa->target_ref.kind, vpa->target_ref.name);
-    const struct vpa_object *first = vpa_table_find(&s->targets, key);
+    return vpa_match_mode(vpa, VPA_MATCH_WEBHOOK);
+}
 
-    if (first)
-        doctor_add(s->d, DOCTOR_WARNING, "vpa-conflict", subject, "delete one of the two",
-                   "it targets %s %s as VPA %s does; only the older one counts",
-                   vpa->target_ref.kind, vpa->target_ref.name, first->meta.name);
-    if (!first || (is_off(first) && !is_off(vpa)))
+static const char *key_of_target(const struct objects *s, const struct vpa_object *vpa)
+{
+    return target_key(s->d->cli, vpa->meta.ns, vpa->target_ref.kind, vpa->target_ref.name);
+}
+
+static void take_target(struct objects *s, struct vpa_object *vpa)
+{
+    const char *key = key_of_target(s, vpa);
+    const struct vpa_object *other = vpa_table_find(&s->targets, key);
+
+    if (!other || (acts(vpa) == acts(other) ? vpa_match_stronger(vpa, other) : acts(vpa)))
         vpa_table_put(&s->targets, key, vpa);
+    if (!acts(vpa))
+        return;
+    VPA_GROW(s->acting, s->acting_count, s->acting_capacity);
+    s->acting[s->acting_count++] = vpa;
+}
+
+/* One that only recommends is in nobody's way. */
+static void check_targets(struct objects *s)
+{
+    for (size_t i = 0; i < s->acting_count; i++) {
+        const struct vpa_object *vpa = s->acting[i];
+        const struct vpa_object *strongest = vpa_table_find(&s->targets, key_of_target(s, vpa));
+        vpa_auto_free char *subject = subject_of(vpa);
+
+        if (vpa != strongest)
+            doctor_add(s->d, DOCTOR_WARNING, "vpa-conflict", subject,
+                       "delete one of the two, or set mode Off in it",
+                       "it targets %s %s as VPA %s does, whose recommendation new pods get",
+                       vpa->target_ref.kind, vpa->target_ref.name, strongest->meta.name);
+    }
 }
 
 /* What it says when it is true. advice NULL: that of its reason; text NULL: the message of the
@@ -208,12 +242,11 @@ static int on_vpa(void *ctx, const struct vpa_json *object, struct vpa_error *er
     if (vpa_object_decode(arena, object, vpa, err) < 0)
         return -1;
 
-    vpa_auto_free char *subject =
-        vpa_xprintf("VerticalPodAutoscaler %s/%s", vpa->meta.ns, vpa->meta.name);
+    vpa_auto_free char *subject = subject_of(vpa);
 
     s->count++;
     if (vpa->target_ref.present)
-        check_target_twice(s, vpa, subject);
+        take_target(s, vpa);
     check_conditions(s, vpa, subject);
     check_mode(s, vpa, subject);
     return 0;
@@ -307,8 +340,10 @@ void doctor_check_objects(struct doctor *d)
         cli_note_list(d->cli, &hpas, d->cli->ns, &err);
     else
         listed = true;
+    check_targets(&s);
     if (listed && d->count == before)
         doctor_add(d, DOCTOR_OK, "vpas", "VerticalPodAutoscalers", "", "%zu, without a conflict",
                    s.count);
     vpa_table_release(&s.targets);
+    free(s.acting);
 }

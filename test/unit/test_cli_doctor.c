@@ -595,6 +595,42 @@ START_TEST(advice_on_a_pause_is_of_its_reason)
 }
 END_TEST
 
+static const struct {
+    const char *vpas;
+    const char *subject, *text; /* NULL: no conflict */
+} twins[] = {
+    {VPA("a", "Recreate", "", "") "," VPA("b", "Initial", "", ""), "VerticalPodAutoscaler shop/b",
+     "it targets Deployment web as VPA a does, whose recommendation new pods get"},
+    {OF("a", "2026-02-02", "Auto") "," OF("b", "2026-02-01", "Auto"),
+     "VerticalPodAutoscaler shop/a",
+     "it targets Deployment web as VPA b does, whose recommendation new pods get"},
+    {OF("a", "2026-02-01", "Off") "," OF("b", "2026-02-02", "Auto"), NULL, NULL},
+    {OF("a", "2026-02-02", "Off") "," OF("b", "2026-02-01", "Auto"), NULL, NULL},
+    {OF("a", "2026-02-02", "Off") "," OF("b", "2026-02-01", "Off"), NULL, NULL},
+    {OF("a", "2026-02-01", "Off") "," OF("b", "2026-02-03", "Auto") "," OF("c", "2026-02-02",
+                                                                           "Auto"),
+     "VerticalPodAutoscaler shop/b",
+     "it targets Deployment web as VPA c does, whose recommendation new pods get"},
+};
+
+/* The strongest of those that act; others may compare what recommenders say. */
+START_TEST(of_vpas_with_one_target_the_losers_are_told)
+{
+    vpa_auto_free char *list = vpa_xprintf("{\"items\":[%s]}", twins[_i].vpas);
+    const struct doctor_finding *found;
+
+    vpas = list;
+    doctor_check_objects(&doctor);
+    found = finding("vpa-conflict");
+    ck_assert_uint_eq(doctor.count, 1);
+    ck_assert((found != NULL) == (twins[_i].subject != NULL));
+    if (found) {
+        ck_assert_str_eq(found->subject, twins[_i].subject);
+        ck_assert_str_eq(found->text, twins[_i].text);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cli doctor");
@@ -621,6 +657,7 @@ int main(void)
     tcase_add_loop_test(tc, conditions_that_say_what_is_wrong_are_findings, 0,
                         (int)VPA_COUNT(conditions));
     tcase_add_loop_test(tc, advice_on_a_pause_is_of_its_reason, 0, (int)VPA_COUNT(pauses));
+    tcase_add_loop_test(tc, of_vpas_with_one_target_the_losers_are_told, 0, (int)VPA_COUNT(twins));
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }
