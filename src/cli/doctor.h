@@ -31,6 +31,7 @@ struct doctor_names {
     const char *accounts[CLI_DAEMONS];       /* NULL: not known */
     struct cli_config *configs[CLI_DAEMONS]; /* NULL: not known */
     bool seen[CLI_DAEMONS];
+    bool all_seen; /* of others there are no Deployments */
     struct doctor_lease leader[CLI_DAEMONS]; /* of one that was seen, name NULL: it elects none */
     struct doctor_lease status;              /* which the updater reads */
 };
@@ -39,6 +40,7 @@ struct doctor {
     struct doctor_finding *items; /* heap */
     size_t count, capacity;
     const char *ns; /* of the installation; NULL: the check of the daemons finds it */
+    bool of_chart;  /* a release of the chart, or none of the manifests */
     bool is_plumb;  /* its webhook is ours, or nothing says that it is another's */
     bool webhook_found;
     bool may_be_panic; /* the panic button is pressed, or cannot be looked at */
@@ -57,6 +59,10 @@ const struct vpa_json *doctor_get(struct doctor *d, const char *group_version, c
 
 /* Whether it may be there: it changes nothing, or serves other VPAs than this installation. */
 bool doctor_is_apart(const struct doctor *d, const struct doctor_neighbour *neighbour);
+/* Whether the installation does without it: there is a recommender, and no Deployment runs that. */
+bool doctor_leaves_out(const struct doctor *d, enum cli_daemon daemon);
+/* Whether the updater, if there is one, changes nothing without the webhook's Lease. */
+bool doctor_reads_status(const struct doctor *d);
 /* The Lease by which the webhook tells the updater that it works. */
 struct doctor_lease doctor_status_lease(const struct doctor *d);
 

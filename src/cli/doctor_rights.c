@@ -113,6 +113,15 @@ static int ask(struct doctor *d, const struct right *r, struct vpa_error *err)
     return allowed;
 }
 
+static bool is_needed(const struct doctor *d, const struct right *r)
+{
+    if (doctor_leaves_out(d, r->daemon))
+        return false;
+    return r->lease == STATUS_LEASE   ? doctor_reads_status(d)
+           : r->lease == LEADER_LEASE ? lease_of(d, r).name != NULL
+                                      : true;
+}
+
 static void add_missing(struct doctor *d, const struct right *r, const char *subject)
 {
     const struct doctor_lease lease = lease_of(d, r);
@@ -134,8 +143,8 @@ void doctor_check_rights(struct doctor *d)
         vpa_auto_free char *subject =
             vpa_xprintf("ServiceAccount %s/%s", d->ns, account_of(d, r->daemon));
 
-        if (r->lease == LEADER_LEASE && !lease_of(d, r).name)
-            continue; /* it elects no leader */
+        if (!is_needed(d, r))
+            continue;
 
         int allowed = ask(d, r, &err);
 

@@ -74,7 +74,8 @@ static void check_service(struct doctor *d, const struct vpa_json *hook)
         doctor_add(d, DOCTOR_OK, "webhook-service", subject, "", "it exists");
     else if (missing)
         doctor_add(d, DOCTOR_ERROR, "webhook-service", subject,
-                   "kubectl apply -f deploy/admission-controller-service.yaml",
+                   d->of_chart ? "helm upgrade: the chart makes it"
+                               : "kubectl apply -f deploy/admission-controller-service.yaml",
                    "the webhook is registered behind it, and it does not exist");
 }
 
@@ -164,7 +165,7 @@ void doctor_check_webhook(struct doctor *d)
         return;
     }
     d->webhook_found = s.found > 0;
-    if (s.found == 0)
+    if (s.found == 0 && !doctor_leaves_out(d, CLI_ADMISSION_CONTROLLER))
         doctor_add(d, DOCTOR_ERROR, "webhook", "MutatingWebhookConfiguration", REGISTER,
                    "the webhook is not registered: new pods do not get their recommendation");
     if (s.found > 1)

@@ -367,9 +367,10 @@ START_TEST(leases_are_those_of_the_deployments)
     lease = OLD;
     lease_at = subject ? strrchr(subject, '/') : updater ? "vpa-updater" : "vpa-recommender";
     doctor_check_leases(&doctor);
-    ck_assert_uint_eq(doctor.count, subject ? 2 : 1); /* the first: of the webhook */
+    ck_assert_uint_eq(doctor.count,
+                      (subject ? 1U : 0U) + (updater ? 1U : 0U)); /* which reads the webhook's */
     if (subject)
-        ck_assert_str_eq(doctor.items[1].subject, subject);
+        ck_assert_str_eq(doctor.items[doctor.count - 1].subject, subject);
 }
 END_TEST
 
@@ -410,6 +411,73 @@ START_TEST(daemons_that_elect_a_leader_need_its_lease)
     }
     ck_assert_uint_eq(missing, 2);
     ck_assert_uint_eq(refused, 2);
+}
+END_TEST
+
+#define R_IN(NS) RUNS_IN(NS, "r", "", "vpa-recommender", "")
+#define U_IN(NS, ARGS) RUNS_IN(NS, "u", "", "vpa-updater", ARGS)
+#define A_IN(NS) RUNS_IN(NS, "a", "", "vpa-admission-controller", "")
+#define ALONE "\"--use-admission-controller-status=false\""
+
+static const struct {
+    const char *deployments;
+    enum doctor_level level;
+    const char *text, *advice; /* of what is not there */
+    size_t leases, webhooks;   /* findings that are not in order */
+} parts[] = {
+    {LIST(R_IN("kube-system")), DOCTOR_WARNING,
+     "no Deployment in kube-system runs them: recommendations only",
+     "nothing, if that is wanted; else kubectl apply -k deploy/", 0, 0},
+    {LIST(R_IN("vpa")), DOCTOR_WARNING, "no Deployment in vpa runs them: recommendations only",
+     "nothing, if that is wanted; else set updater.enabled and admissionController.enabled in the "
+     "values of the chart",
+     0, 0},
+    {LIST(R_IN("kube-system") "," A_IN("kube-system")), DOCTOR_WARNING,
+     "no Deployment in kube-system runs it: running pods are left as they are",
+     "nothing, if that is wanted; else kubectl apply -k deploy/", 0, 1},
+    {LIST(R_IN("vpa") "," U_IN("vpa", ALONE)), DOCTOR_WARNING,
+     "no Deployment in vpa runs it: new pods do not get their recommendation",
+     "nothing, if that is wanted; else set admissionController.enabled in the values of the chart",
+     0, 0},
+    {LIST(R_IN("vpa") "," U_IN("vpa", "")), DOCTOR_ERROR,
+     "no Deployment in vpa runs it: the updater changes nothing without the webhook",
+     "set admissionController.enabled in the values of the chart", 1, 0},
+    {LIST(A_IN("vpa") "," U_IN("vpa", ALONE)), DOCTOR_ERROR, "no Deployment in vpa runs it",
+     "set recommender.enabled in the values of the chart", 0, 1},
+    {LIST("{\"metadata\":{\"namespace\":\"kube-system\",\"name\":\"r\",\"labels\":{"
+          "\"app.kubernetes.io/managed-by\":\"Helm\"}},\"spec\":{\"template\":{\"spec\":{"
+          "\"containers\":[{\"image\":\"vpa-recommender\"}]}}},\"status\":{\"readyReplicas\":1}}"),
+     DOCTOR_WARNING, "no Deployment in kube-system runs them: recommendations only",
+     "nothing, if that is wanted; else set updater.enabled and admissionController.enabled in the "
+     "values of the chart",
+     0, 0},
+};
+
+/* What an installation leaves out needs no rights, no Lease and no registration. */
+START_TEST(an_installation_may_leave_daemons_out)
+{
+    const struct doctor_finding *gone = NULL;
+    size_t stale = 0, unregistered = 0;
+
+    denied = ":vpa-updater\"";
+    doctor.ns = NULL;
+    take_deployments(parts[_i].deployments);
+    doctor_check_leases(&doctor);
+    doctor_check_webhook(&doctor);
+    doctor_check_rights(&doctor);
+    for (size_t i = 0; i < doctor.count; i++) {
+        const struct doctor_finding *f = &doctor.items[i];
+
+        gone = vpa_str_eq(f->check, "daemon") && f->level != DOCTOR_OK ? f : gone;
+        stale += vpa_str_eq(f->check, "lease");
+        unregistered += vpa_str_eq(f->check, "webhook");
+        ck_assert(!vpa_str_eq(f->check, "rights") || f->level == DOCTOR_OK);
+    }
+    ck_assert_int_eq(gone->level, parts[_i].level);
+    ck_assert_str_eq(gone->text, parts[_i].text);
+    ck_assert_str_eq(gone->advice, parts[_i].advice);
+    ck_assert_uint_eq(stale, parts[_i].leases);
+    ck_assert_uint_eq(unregistered, parts[_i].webhooks);
 }
 END_TEST
 
@@ -649,6 +717,7 @@ int main(void)
                         (int)VPA_COUNT(registrations));
     tcase_add_loop_test(tc, leases_are_those_of_the_deployments, 0, (int)VPA_COUNT(elections));
     tcase_add_loop_test(tc, daemons_that_elect_a_leader_need_its_lease, 0, (int)VPA_COUNT(locks));
+    tcase_add_loop_test(tc, an_installation_may_leave_daemons_out, 0, (int)VPA_COUNT(parts));
     tcase_add_test(tc, the_webhooks_lease_is_that_which_the_updater_reads);
     tcase_add_loop_test(tc, digests_are_not_compared, 0, (int)VPA_COUNT(images));
     tcase_add_loop_test(tc, an_autoscaler_conflicts_over_what_a_vpa_changes, 0,
