@@ -7,6 +7,7 @@
 
 #include "cli.h"
 #include "daemon_config.h"
+#include "vpa/api/labels.h"
 #include "vpa/json/json.h"
 
 enum doctor_level { DOCTOR_ERROR, DOCTOR_WARNING, DOCTOR_OK };
@@ -31,7 +32,7 @@ struct doctor_names {
     const char *accounts[CLI_DAEMONS];       /* NULL: not known */
     struct cli_config *configs[CLI_DAEMONS]; /* NULL: not known */
     bool seen[CLI_DAEMONS];
-    bool all_seen; /* of others there are no Deployments */
+    bool all_seen;                           /* of others there are no Deployments */
     struct doctor_lease leader[CLI_DAEMONS]; /* of one that was seen, name NULL: it elects none */
     struct doctor_lease status;              /* which the updater reads */
 };
@@ -43,8 +44,9 @@ struct doctor {
     bool of_chart;  /* a release of the chart, or none of the manifests */
     bool is_plumb;  /* its webhook is ours, or nothing says that it is another's */
     bool webhook_found;
-    bool may_be_panic; /* the panic button is pressed, or cannot be looked at */
-    int64_t minor;     /* of the server, 0: not known */
+    const struct vpa_selector *called_in; /* namespaces that the webhook is called for; NULL: all */
+    bool may_be_panic;                    /* the panic button is pressed, or cannot be looked at */
+    int64_t minor;                        /* of the server, 0: not known */
     struct doctor_names names;
     const struct doctor_neighbour *neighbours; /* shadows, and those of other namespaces */
 };

@@ -20,6 +20,8 @@ static const char *account;     /* part of the only user who has rights; NULL: a
 static const char *denied;      /* part of the reviews that are answered with no; NULL: none is */
 static char *review;            /* the last one, heap */
 static const char *hooks;       /* registrations, a list */
+static const char *namespaces;  /* a list; NULL: they may not be listed */
+static char *sample;            /* where the last pod was sent, heap; NULL: nowhere */
 static int panic;               /* the answer about the panic button, 200: it is pressed */
 
 static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
@@ -32,6 +34,15 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
             vpa_memory_reply_json(r, 200, "{\"kind\":\"ConfigMap\"}");
         else
             vpa_memory_reply_status(r, panic, NULL, "no");
+    } else if (vpa_str_ends_with(q->path, "/namespaces")) {
+        if (namespaces)
+            vpa_memory_reply_json(r, 200, namespaces);
+        else
+            vpa_memory_reply_status(r, 403, NULL, "no");
+    } else if (vpa_memory_query(q, "dryRun")) {
+        free(sample);
+        sample = vpa_xstrdup(q->path);
+        vpa_memory_reply_json(r, 201, "{}");
     } else if (strstr(q->path, "/leases/")) {
         if (lease && (!lease_at || strstr(q->path, lease_at)))
             vpa_memory_reply_json(r, 200, lease);
@@ -67,7 +78,8 @@ static void setup(void)
     cli.client = client;
     doctor = (struct doctor){.cli = &cli, .ns = "kube-system"};
     forbidden = lease = lease_at = deployments = kube_system = vpas = hpas = account = hooks = NULL;
-    denied = review = NULL;
+    denied = namespaces = NULL;
+    review = sample = NULL;
     panic = 404;
 }
 
@@ -75,6 +87,7 @@ static void teardown(void)
 {
     free(doctor.items);
     free(review);
+    free(sample);
     stop_client();
     cli.client = NULL;
     cli_release(&cli);
@@ -606,6 +619,60 @@ START_TEST(a_pressed_panic_button_hides_whether_the_webhook_is_reached)
 }
 END_TEST
 
+#define NAMESPACE(NAME, LABELS)                                                                    \
+    "{\"metadata\":{\"name\":\"" NAME "\",\"labels\":{\"kubernetes.io/metadata.name\":\"" NAME     \
+    "\"" LABELS "}}}"
+#define TWO LIST(NAMESPACE("a", ",\"vpa\":\"on\"") "," NAMESPACE("default", ""))
+#define SELECTS(SELECTOR)                                                                          \
+    LIST("{\"metadata\":{\"name\":\"vpa-webhook-config\"},\"webhooks\":[{\"name\":\"vpa.k8s.io\"," \
+         "\"rules\":[{\"operations\":[\"CREATE\"],\"resources\":[\"pods\"]}],"                     \
+         "\"namespaceSelector\":" SELECTOR "}]}")
+#define NOT_IN(NS)                                                                                 \
+    "{\"matchExpressions\":[{\"key\":\"kubernetes.io/metadata.name\",\"operator\":\"NotIn\","      \
+    "\"values\":[\"" NS "\"]}]}"
+
+static const struct {
+    const char *args, *selector, *namespaces;
+    const char *ns;    /* of -n, "": none */
+    const char *asked; /* NULL: nowhere, which is noted */
+} samples[] = {
+    {"", SELECTS("null"), TWO, "", "default"},
+    {"", SELECTS("{}"), TWO, "", "default"},
+    {"", SELECTS(NOT_IN("default")), TWO, "", "a"},
+    {"", SELECTS("{\"matchLabels\":{\"vpa\":\"on\"}}"), TWO, "", "a"},
+    {"", SELECTS("{\"matchLabels\":{\"vpa\":\"off\"}}"), TWO, "", NULL},
+    {"\"--ignored-vpa-object-namespaces=default\"", SELECTS("{}"), TWO, "", "a"},
+    {"\"--vpa-object-namespace=a\"", SELECTS("{}"), TWO, "", "a"},
+    {"\"--vpa-object-namespace=a\"", SELECTS("{}"), NULL, "", "a"},
+    {"", SELECTS(NOT_IN("a")), NULL, "", "default"},
+    {"", SELECTS(NOT_IN("default")), NULL, "", NULL},
+    {"", SELECTS(NOT_IN("a")), LIST(NAMESPACE("a", "")), "a", NULL},
+    {"\"--ignored-vpa-object-namespaces=a\"", SELECTS("{}"), NULL, "a", NULL},
+    {"", SELECTS("{\"matchLabels\":{\"vpa\":\"on\"}}"), LIST(NAMESPACE("a", ",\"vpa\":\"on\"")),
+     "a", "a"},
+};
+
+START_TEST(the_webhook_is_tried_where_it_is_called)
+{
+    vpa_auto_free char *list =
+        vpa_xprintf(LIST(RUNS("w", "", "vpa-admission-controller", "%s")), samples[_i].args);
+    vpa_auto_free char *path = vpa_xprintf("/namespaces/%s/pods", vpa_or_empty(samples[_i].asked));
+
+    doctor.is_plumb = true;
+    cli.ns = samples[_i].ns;
+    hooks = samples[_i].selector;
+    namespaces = samples[_i].namespaces;
+    take_deployments(list);
+    doctor_check_webhook(&doctor);
+    doctor_check_reach(&doctor);
+    ck_assert((sample != NULL) == (samples[_i].asked != NULL));
+    ck_assert((finding("webhook-reach") != NULL) == (samples[_i].asked != NULL));
+    ck_assert_uint_eq(cli.note_count, samples[_i].asked == NULL);
+    if (sample)
+        ck_assert_ptr_nonnull(strstr(sample, path));
+}
+END_TEST
+
 static const struct {
     const char *type, *status;
     const char *check, *text; /* NULL: nothing is found */
@@ -723,6 +790,7 @@ int main(void)
     tcase_add_loop_test(tc, an_autoscaler_conflicts_over_what_a_vpa_changes, 0,
                         (int)VPA_COUNT(conflicts));
     tcase_add_loop_test(tc, a_pressed_panic_button_hides_whether_the_webhook_is_reached, 0, 3);
+    tcase_add_loop_test(tc, the_webhook_is_tried_where_it_is_called, 0, (int)VPA_COUNT(samples));
     tcase_add_loop_test(tc, conditions_that_say_what_is_wrong_are_findings, 0,
                         (int)VPA_COUNT(conditions));
     tcase_add_loop_test(tc, advice_on_a_pause_is_of_its_reason, 0, (int)VPA_COUNT(pauses));
