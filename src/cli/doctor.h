@@ -21,7 +21,7 @@ struct doctor_finding {
 struct doctor_lease {
     const char *ns, *name; /* name NULL: not known */
 };
-/* A Deployment that is not of this installation. */
+/* A Deployment. */
 struct doctor_neighbour {
     const struct doctor_neighbour *next;
     const char *ns, *name;
@@ -48,7 +48,8 @@ struct doctor {
     bool may_be_panic;                    /* the panic button is pressed, or cannot be looked at */
     int64_t minor;                        /* of the server, 0: not known */
     struct doctor_names names;
-    const struct doctor_neighbour *neighbours; /* shadows, and those of other namespaces */
+    const struct doctor_neighbour *neighbours;   /* shadows, and those of other namespaces */
+    const struct doctor_neighbour *recommenders; /* no shadows; wherever they are */
 };
 
 /* Texts are copied into the arena of the command. */

@@ -136,14 +136,14 @@ static void learn_names(struct doctor *d, const struct vpa_json *deployment,
     }
 }
 
-static void add_neighbour(struct doctor *d, const char *ns, const char *name,
-                          const struct cli_config *config)
+static void add_to(const struct doctor_neighbour **list, struct vpa_arena *arena, const char *ns,
+                   const char *name, const struct cli_config *config)
 {
-    struct doctor_neighbour *neighbour = vpa_arena_alloc(&d->cli->arena, sizeof(*neighbour));
+    struct doctor_neighbour *neighbour = vpa_arena_alloc(arena, sizeof(*neighbour));
 
-    *neighbour = (struct doctor_neighbour){d->neighbours, vpa_arena_strdup(&d->cli->arena, ns),
-                                           vpa_arena_strdup(&d->cli->arena, name), *config};
-    d->neighbours = neighbour;
+    *neighbour = (struct doctor_neighbour){*list, vpa_arena_strdup(arena, ns),
+                                           vpa_arena_strdup(arena, name), *config};
+    *list = neighbour;
 }
 
 static const struct vpa_common_flags *common_of(const struct cli_config *config)
@@ -199,8 +199,10 @@ static void check_container(struct daemons *s, const struct vpa_json *deployment
     struct vpa_error err;
     bool readable = cli_config_of(s->d->cli, which, deployment, container, &config, &err) == 0;
 
+    if (which == CLI_RECOMMENDER && !cli_config_is_shadow(&config))
+        add_to(&s->d->recommenders, &s->d->cli->arena, ns, name, &config);
     if (cli_config_is_shadow(&config) || strcmp(ns, s->d->ns) != 0) {
-        add_neighbour(s->d, ns, name, &config);
+        add_to(&s->d->neighbours, &s->d->cli->arena, ns, name, &config);
         return;
     }
     s->d->of_chart |=

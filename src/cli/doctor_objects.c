@@ -10,6 +10,7 @@
 #include "vpa/api/vpa.h"
 #include "vpa/base/str.h"
 #include "vpa/base/table.h"
+#include "vpa/model/object_status.h"
 #include "vpa/policy/match.h"
 #include "vpa/policy/update_mode.h"
 
@@ -115,6 +116,8 @@ struct objects {
     struct vpa_table targets;         /* "namespace/kind/name" -> its strongest VPA */
     const struct vpa_object **acting; /* heap; with a target */
     size_t acting_count, acting_capacity;
+    struct algorithms **served; /* heap; of each recommender that runs */
+    size_t served_count, served_capacity;
     size_t count;
 };
 
@@ -179,6 +182,10 @@ static const struct {
 } conditions[] = {
     {"ConfigUnsupported", "vpa-target", "name a target that exists and has a scale subresource",
      NULL},
+    {VPA_CONDITION_WAITING, "vpa-waiting",
+     "look whether the metrics API has its pods (kubectl top pods), and at the metrics findings "
+     "here",
+     NULL},
     {"NoPodsMatched", "vpa-no-pods",
      "compare the selector of its target with the labels of the pods", "no pods match it"},
     {PAUSED_EVICTIONS, "evictions-paused", NULL, NULL},
@@ -233,6 +240,37 @@ static void check_mode(struct objects *s, const struct vpa_object *vpa, const ch
                    (long long)s->d->minor);
 }
 
+static void take_recommenders(struct objects *s)
+{
+    struct vpa_error err;
+
+    for (const struct doctor_neighbour *n = s->d->recommenders; n; n = n->next) {
+        const struct recommender_config *config = &n->config.recommender;
+
+        if (algorithm_flags_check(&config->algorithms, &err) < 0)
+            continue; /* it does not start */
+        VPA_GROW(s->served, s->served_count, s->served_capacity);
+        s->served[s->served_count++] = algorithms_new(&config->algorithms, config->name);
+    }
+}
+
+/* Where a recommender runs that nobody here knows of, there is a recommendation. */
+static void check_served(struct objects *s, const struct vpa_object *vpa, const char *subject)
+{
+    const struct vpa_algorithm *algorithm;
+
+    if (vpa->recommendation.container_count > 0 || !s->d->names.all_seen || s->served_count == 0)
+        return;
+    for (size_t i = 0; i < s->served_count; i++)
+        if (algorithms_serve(s->served[i], vpa, &algorithm))
+            return;
+    doctor_add(s->d, DOCTOR_WARNING, "vpa-recommender", subject,
+               "name an algorithm or a recommender that runs (--recommender-name) in "
+               "spec.recommenders",
+               "it has no recommendation: no recommender that runs is called %.60s",
+               vpa->recommender_count ? vpa->recommenders[0] : "default");
+}
+
 static int on_vpa(void *ctx, const struct vpa_json *object, struct vpa_error *err)
 {
     struct objects *s = ctx;
@@ -248,6 +286,7 @@ static int on_vpa(void *ctx, const struct vpa_json *object, struct vpa_error *er
     if (vpa->target_ref.present)
         take_target(s, vpa);
     check_conditions(s, vpa, subject);
+    check_served(s, vpa, subject);
     check_mode(s, vpa, subject);
     return 0;
 }
@@ -334,6 +373,7 @@ void doctor_check_objects(struct doctor *d)
     bool listed = false;
     struct vpa_error err;
 
+    take_recommenders(&s);
     if (cli_list(d->cli, &vpas, d->cli->ns, on_vpa, &s, &err) < 0)
         cli_note_list(d->cli, &vpas, d->cli->ns, &err);
     else if (cli_list(d->cli, &hpas, d->cli->ns, on_hpa, &s, &err) < 0)
@@ -346,4 +386,7 @@ void doctor_check_objects(struct doctor *d)
                    s.count);
     vpa_table_release(&s.targets);
     free(s.acting);
+    for (size_t i = 0; i < s.served_count; i++)
+        algorithms_free(s.served[i]);
+    free(s.served);
 }

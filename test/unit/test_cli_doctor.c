@@ -683,6 +683,7 @@ static const struct {
     {"ConfigUnsupported", "True", "vpa-target", "m"},
     {"NoPodsMatched", "True", "vpa-no-pods", "no pods match it"},
     {"RecommendationProvided", "True", NULL, NULL},
+    {"WaitingForSamples", "True", "vpa-waiting", "m"},
 };
 
 START_TEST(conditions_that_say_what_is_wrong_are_findings)
@@ -766,6 +767,51 @@ START_TEST(of_vpas_with_one_target_the_losers_are_told)
 }
 END_TEST
 
+#define NO_STATUS "\"recommendation\":{}"
+#define HAS_STATUS "\"recommendation\":{\"containerRecommendations\":[" RECOMMENDED("app") "]}"
+#define NAMES(NAME) "[{\"name\":\"" NAME "\"}]"
+#define BLUE RUNS_IN("b", "blue", "", "vpa-recommender", "\"--recommender-name=blue\"")
+#define DEFAULT(ARGS) RUNS("r", "", "vpa-recommender", ARGS)
+
+static const struct {
+    const char *deployments, *recommenders, *status;
+    const char *text; /* NULL: nothing is found */
+} served[] = {
+    {LIST(DEFAULT("")), "[]", NO_STATUS, NULL},
+    {LIST(DEFAULT("")), NAMES("default"), NO_STATUS, NULL},
+    {LIST(DEFAULT("")), NAMES("crane"), NO_STATUS, NULL},
+    {LIST(DEFAULT("")), NAMES("cranes"), HAS_STATUS, NULL},
+    {LIST(DEFAULT("")), NAMES("cranes"), NO_STATUS,
+     "it has no recommendation: no recommender that runs is called cranes"},
+    {LIST(DEFAULT("\"--algorithms=vpa\"")), NAMES("crane"), NO_STATUS,
+     "it has no recommendation: no recommender that runs is called crane"},
+    {LIST(DEFAULT("") "," BLUE), NAMES("blue"), NO_STATUS, NULL},
+    {LIST(DEFAULT("") "," BLUE), NAMES("blue/crane"), NO_STATUS, NULL},
+    {LIST(BLUE), "[]", NO_STATUS,
+     "it has no recommendation: no recommender that runs is called default"},
+    {LIST(DEFAULT("") "," RUNS_IN("b", "x", "", "vpa-recommender",
+                                  "\"--recommender-name=x\",\"--shadow\"")),
+     NAMES("x"), NO_STATUS, "it has no recommendation: no recommender that runs is called x"},
+    {LIST(), NAMES("cranes"), NO_STATUS, NULL},
+};
+
+START_TEST(a_vpa_names_a_recommender_that_runs)
+{
+    vpa_auto_free char *list =
+        vpa_xprintf("{\"items\":[{\"metadata\":{\"namespace\":\"shop\",\"name\":\"v\"},\"spec\":{"
+                    "\"recommenders\":%s},\"status\":{%s}}]}",
+                    served[_i].recommenders, served[_i].status);
+
+    doctor.ns = NULL;
+    take_deployments(served[_i].deployments);
+    vpas = list;
+    doctor_check_objects(&doctor);
+    ck_assert((finding("vpa-recommender") != NULL) == (served[_i].text != NULL));
+    if (served[_i].text)
+        ck_assert_str_eq(finding("vpa-recommender")->text, served[_i].text);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cli doctor");
@@ -795,6 +841,7 @@ int main(void)
                         (int)VPA_COUNT(conditions));
     tcase_add_loop_test(tc, advice_on_a_pause_is_of_its_reason, 0, (int)VPA_COUNT(pauses));
     tcase_add_loop_test(tc, of_vpas_with_one_target_the_losers_are_told, 0, (int)VPA_COUNT(twins));
+    tcase_add_loop_test(tc, a_vpa_names_a_recommender_that_runs, 0, (int)VPA_COUNT(served));
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }
