@@ -334,10 +334,8 @@ static int run(struct cli *cli)
     struct creation c = {.cli = cli, .whole = true, .apply = cli_option(cli, "apply") != NULL};
     struct vpa_error err;
 
-    if (check_mode(cli, &err) < 0 || read_recommender(&c, &err) < 0 || check_form(&c, &err) < 0) {
-        cli_complain(cli, &err);
-        return CLI_USAGE;
-    }
+    if (check_mode(cli, &err) < 0 || read_recommender(&c, &err) < 0 || check_form(&c, &err) < 0)
+        return cli_complain_of_usage(cli, &err);
     if (cli_connect(cli, &err) < 0 || !(c.governors = cli_governors_read(cli, cli->ns, &err)))
         return cli_complain(cli, &err);
     take_names(&c);
