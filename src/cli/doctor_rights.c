@@ -128,7 +128,8 @@ static void add_missing(struct doctor *d, const struct right *r, const char *sub
     vpa_auto_free char *of = lease.name ? vpa_xprintf(" (%s/%s)", lease.ns, lease.name) : NULL;
 
     doctor_add(d, DOCTOR_ERROR, "rights", subject,
-               "kubectl apply -f deploy/vpa-rbac.yaml; the chart makes its roles with rbac.create",
+               d->of_chart ? "helm upgrade, with rbac.create in the values"
+                           : "kubectl apply -f deploy/vpa-rbac.yaml",
                "it may not %s %s%s%s%s%s%s: %s", r->verb, r->resource, *r->subresource ? "/" : "",
                r->subresource, *r->group ? " of " : "", r->group, vpa_or_empty(of), r->for_what);
 }
