@@ -281,6 +281,8 @@ static const struct {
      403, "resize refused: the node cannot hold it|leave alone young|leave alone infeasible"},
     {"InPlaceOrRecreate", STATUS("TooManyRequests", "429", ""), 429,
      "resize not now: tried again in the next pass|leave alone young"},
+    {"InPlaceOrRecreate", STATUS("Unauthorized", "401", ""), 401,
+     "resize not now: tried again in the next pass|leave alone young"},
     {"Recreate", STATUS("TooManyRequests", "429", DETAILS(BUDGET)), 429,
      "evict refused by a PodDisruptionBudget|leave alone young"},
     {"Recreate", STATUS("TooManyRequests", "429", DETAILS("\"retryAfterSeconds\":1")), 429,
