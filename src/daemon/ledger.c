@@ -240,6 +240,12 @@ struct vpa_ledger *vpa_ledger_new(const struct vpa_ledger_flags *flags)
     return l;
 }
 
+void vpa_ledger_stop(struct vpa_ledger *l)
+{
+    if (l && l->file)
+        ledger_file_stop(l->file);
+}
+
 void vpa_ledger_free(struct vpa_ledger *l)
 {
     if (!l)

@@ -77,7 +77,10 @@ struct vpa_ledger_entry { /* borrowed texts; NULL is "" */
 
 struct vpa_ledger;
 struct vpa_ledger *vpa_ledger_new(const struct vpa_ledger_flags *flags);
-/* What waits for the file is written first. NULL is allowed. */
+/* Nothing more is recorded. NULL is allowed, here and below. */
+void vpa_ledger_stop(struct vpa_ledger *ledger);
+/* What waits for the file is written first; a disk that has not taken it a second after
+ * vpa_ledger_stop(), or after the call without that, is left. */
 void vpa_ledger_free(struct vpa_ledger *ledger);
 /* A file that cannot be written, or not fast enough, is said once; decisions go on. ledger may be
  * NULL. */
