@@ -114,9 +114,9 @@ static int check_settings(struct frame *f)
     struct vpa_error err;
     int status;
 
-    return f->daemon->check(f->daemon->flags.values, &f->arena, &status, &err) < 0
-               ? refuse(f, status, &err)
-               : 0;
+    if (f->daemon->check(f->daemon->flags.values, &f->arena, &status, &err) < 0)
+        return refuse(f, status, &err);
+    return vpa_ledger_flags_check(f->daemon->ledger, &err) < 0 ? refuse(f, EXIT_FAILURE, &err) : 0;
 }
 
 static void announce(const struct vpa_daemon *d)

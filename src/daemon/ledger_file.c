@@ -186,7 +186,7 @@ struct ledger_file *ledger_file_new(const char *path, int64_t max, size_t line_m
     pthread_mutex_init(&f->lock, NULL);
     vpa_monotonic_cond_init(&f->due);
     f->path = vpa_xstrdup(path);
-    f->max = f->rotate_at = max;
+    f->max = f->rotate_at = max > 0 ? max : INT64_MAX;
     f->line_max = line_max;
     f->queue_max = queue_max;
     f->fd = -1;

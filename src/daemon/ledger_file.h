@@ -12,9 +12,10 @@
 #include "ledger_line.h"
 
 struct ledger_file;
-/* Beyond max bytes the file becomes PATH.1 and a new one begins. No line is longer than line_max,
- * and no more than queue_max bytes wait. A file that cannot be opened, or is none (a pipe, a
- * device), is told and tried again with each line. NULL, told, when no thread could be started. */
+/* Beyond max bytes the file becomes PATH.1 and a new one begins; <= 0: never. No line is longer
+ * than line_max, and no more than queue_max bytes wait. A file that cannot be opened, or is none (a
+ * pipe, a device), is told and tried again with each line. NULL, told, when no thread could be
+ * started. */
 struct ledger_file *ledger_file_new(const char *path, int64_t max, size_t line_max,
                                     size_t queue_max);
 /* No more lines come: the second begins that ledger_file_free() waits. Waits for nothing. */

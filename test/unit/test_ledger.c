@@ -362,6 +362,50 @@ START_TEST(the_file_is_appended_to_and_rotated)
 }
 END_TEST
 
+START_TEST(a_file_without_a_size_is_never_rotated)
+{
+    char file[] = "/tmp/ledgerXXXXXX";
+    struct vpa_error err;
+    size_t len;
+    char *text;
+
+    close(mkstemp(file));
+    vpa_auto_free char *old = vpa_xprintf("%s.1", file);
+    make(VPA_LEDGER_MEMORY, file, 0);
+    for (int i = 0; i < 20; i++)
+        record(i, NULL);
+    vpa_ledger_free(VPA_STEAL(ledger));
+    ck_assert_int_eq(access(old, F_OK), -1);
+    ck_assert_int_eq(vpa_read_file(file, 10000, &text, &len, &err), 0);
+    ck_assert_ptr_nonnull(strstr(text, "\"pod\":\"p0\""));
+    free(text);
+    unlink(file);
+}
+END_TEST
+
+static const struct {
+    int64_t bytes;
+    int checked;
+} sizes[] = {{0, 0},   {VPA_LEDGER_LINE_MAX, 0},      {INT64_MAX, 0}, {-1, -1},
+             {64, -1}, {VPA_LEDGER_LINE_MAX - 1, -1}, {INT64_MIN, -1}};
+
+/* Where each line would be a file of its own, the one before is lost with it. */
+START_TEST(a_size_has_room_for_a_line)
+{
+    const struct vpa_ledger_flags flags = {.file = "", .file_bytes = sizes[_i].bytes};
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_ledger_flags_check(&flags, &err), sizes[_i].checked);
+    if (sizes[_i].checked < 0) {
+        vpa_auto_free char *text =
+            vpa_xprintf("--ledger-file-size is %lld: at least 16384, or 0 for a file without end",
+                        (long long)sizes[_i].bytes);
+
+        ck_assert_str_eq(err.text, text);
+    }
+}
+END_TEST
+
 /* As of a file with the attribute "append only". */
 static bool only_appends;
 
@@ -597,6 +641,8 @@ int main(void)
     tcase_add_loop_test(tc, a_reason_is_cut_between_letters, 0, 2);
     tcase_add_test(tc, names_without_end_are_not_recorded);
     tcase_add_test(tc, the_file_is_appended_to_and_rotated);
+    tcase_add_test(tc, a_file_without_a_size_is_never_rotated);
+    tcase_add_loop_test(tc, a_size_has_room_for_a_line, 0, VPA_COUNT(sizes));
     tcase_add_test(tc, threads_record_while_one_reads);
     tcase_add_loop_test(tc, a_file_that_cannot_be_rotated_goes_on, 0, 2);
     tcase_add_test(tc, a_line_is_in_the_file_or_not);
