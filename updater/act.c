@@ -137,11 +137,18 @@ static enum act_result failed(struct action *a, const char *message,
 
 /* ---- eviction ---- */
 
+/* Else it has too much to do. Every server that knows policy/v1 names the cause. */
+static bool is_by_budget(const struct vpa_kube_result *result)
+{
+    return result->status_code == 429 && vpa_kube_has_cause(&result->status, "DisruptionBudget");
+}
+
 static void on_evicted(void *ctx, const struct vpa_kube_result *result, const struct vpa_error *err)
 {
     struct action *a = ctx;
 
     a->status_code = result->status_code;
+    a->refused_by_budget = err && is_by_budget(result);
     updater_action_answered(a, err ? failed(a, "Failed to evict pod", result, err) : ACT_OK);
 }
 

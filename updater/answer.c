@@ -54,20 +54,17 @@ static void announce_resize(const struct work *w, const struct vpa_pod *pod, con
 
 /* ---- the ledger ---- */
 
-static bool is_refused_by_budget(const struct action *a)
-{
-    return a->kind == ACTION_EVICT && a->status_code == 429;
-}
-
-/* Not by a server that is not reached, has too much to do or is going down (U35). */
+/* Not by a server that is not reached, does not know us, has too much to do or is going down
+ * (U35). */
 static bool is_refused(const struct action *a)
 {
-    return a->status_code >= 400 && a->status_code <= 500 && a->status_code != 429;
+    return a->status_code >= 400 && a->status_code <= 500 && a->status_code != 401 &&
+           a->status_code != 429;
 }
 
 static enum vpa_rest rest_of(const struct action *a)
 {
-    if (is_refused_by_budget(a))
+    if (a->refused_by_budget)
         return VPA_REST_REFUSED_PDB;
     return is_refused(a) ? VPA_REST_REFUSED : VPA_REST_NOT_NOW;
 }

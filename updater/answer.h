@@ -38,8 +38,9 @@ struct action {
     size_t annotations_len;
     enum act_result result;
     int status_code;
-    bool resized;    /* only the annotations are missing, whatever the VPA says by now */
-    bool unanswered; /* it may have been carried out all the same */
+    bool refused_by_budget; /* a PodDisruptionBudget lets it not be evicted */
+    bool resized;           /* only the annotations are missing, whatever the VPA says by now */
+    bool unanswered;        /* it may have been carried out all the same */
 };
 void updater_action_sent(struct action *a);
 void updater_action_answered(struct action *a, enum act_result result);

@@ -339,7 +339,12 @@ static int refuse_change(struct vpa_memory_reply *reply, bool resize)
 {
     if (server.retry_after)
         vpa_memory_reply_retry_after(reply, server.retry_after);
-    return status_answer(reply, resize ? 403 : 429, NULL, "disruption budget");
+    if (resize)
+        return status_answer(reply, 403, NULL, "disruption budget");
+    return json_answer(reply, 429,
+                       "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":429,\"message\":"
+                       "\"disruption budget\","
+                       "\"details\":{\"causes\":[{\"reason\":\"DisruptionBudget\"}]}}");
 }
 
 /* The last call is the first one of its kind. */
