@@ -191,6 +191,64 @@ def scenario_webhook_repair(make):
                           for e in client.list("Event", "kube-system")), 30, "an event tells")
 
 
+AKS = [{"key": "control-plane", "operator": "NotIn", "values": ["true"]},
+       {"key": "kubernetes.azure.com/managedby", "operator": "NotIn", "values": ["aks"]}]
+
+
+class Enforcer(threading.Thread):
+    """Adds its expressions to the registration whenever they are not there, as AKS does."""
+
+    def __init__(self, cluster):
+        super().__init__(daemon=True)
+        self.cluster, self.stopping, self.writes = cluster, threading.Event(), 0
+
+    def run(self):
+        while not self.stopping.wait(0.1):
+            found = registration(self.cluster)
+            selector = found and found["webhooks"][0]["namespaceSelector"]
+            if selector and not stands(selector):
+                selector.setdefault("matchExpressions", []).extend(e for e in AKS if e not in selector.get("matchExpressions", []))
+                patch(self.cluster, "/webhooks/0/namespaceSelector", selector)
+                self.writes += 1
+
+
+def stands(selector):
+    return all(e in selector.get("matchExpressions", []) for e in AKS)
+
+
+def scenario_webhook_enforcer(make):
+    """Who runs the cluster leaves out namespaces of its own and insists: nobody fights it, a start and a repair keep what it has
+    written, and the updater goes on. Of a namespace that it leaves out one pod is evicted."""
+    scene = Scene(make, ours=True)
+    cluster, hamster = scene.cluster, scene.hamster
+    selector = lambda: registration(cluster)["webhooks"][0]["namespaceSelector"]  # noqa: E731
+    enforcer = Enforcer(cluster)
+    enforcer.start()
+    until(lambda: enforcer.writes == 1, 30, "it has added its expressions")
+    assert scene.webhook.stop() == 0
+    scene.webhook = cluster.start_daemon("admission-controller", f"--webhook-config-name={CONFIG}", "--webhook-failure-policy-fail")
+    until(lambda: registration(cluster)["webhooks"][0]["failurePolicy"] == "Fail", 60, "the start has written its flags")
+    assert stands(selector()) and enforcer.writes == 1, selector()
+    until(lambda: is_fresh(cluster), 60, "the Lease is renewed")
+    no_pods(scene)
+    patch(cluster, "/webhooks/0/namespaceSelector/matchExpressions/0/operator", "In")
+    until(lambda: vouches(scene) and len(selector()["matchExpressions"]) == 3, 60, "it is repaired")
+    assert stands(selector()) and enforcer.writes == 1, selector()
+    hamster.vpa(recommendation(**LARGE), mode="Recreate")
+    scene.works_again()
+    assert sum(repairs(cluster, what) for what in ("rules", "namespaceSelector")) <= 2, "a fight"
+    before = hamster.uids()
+    cluster.client.merge("Namespace", NAMESPACE, {"metadata": {"labels": {"control-plane": "true"}}})
+    hamster.seed(recommendation(**amounts("800m", "600Mi")))
+    until(lambda: any(c["type"] == "EvictionsPaused" and c["reason"] == "NotPatched" for c in
+                      cluster.client.get("VerticalPodAutoscaler", hamster.name + "-vpa", NAMESPACE)["status"].get("conditions", [])),
+          120, "the evictions are paused")
+    cluster.wait_passes("updater", 3)
+    assert len(before - hamster.uids()) == 1, before - hamster.uids()
+    enforcer.stopping.set()
+    enforcer.join()
+
+
 def scenario_webhook_owners(make):
     """What Helm or cert-manager's injector owns is left to them: reported once, never written."""
     scene = Scene(make)
