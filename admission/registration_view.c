@@ -326,6 +326,7 @@ void registration_view_read(struct registration_view *view, const struct vpa_jso
     registration_view_release(view);
     view->resource_version = vpa_arena_strdup(
         &view->arena, text_of(vpa_json_find(object, "metadata"), "resourceVersion"));
+    view->has_labels = vpa_json_is_object(vpa_json_at(object, "metadata.labels"));
     view->ca_owner = vpa_ca_bundle_injector(object);
     view->object_is_ours = wanted->config->register_webhook && !registration_view_is_helms(object);
     view->ca_is_ours =

@@ -111,10 +111,28 @@ void webhook_patch_begin(struct vpa_json_patch *patch, const struct registration
     vpa_json_patch_end_op(patch);
 }
 
+static void patch_labels(struct vpa_json_patch *patch, const struct registration_view *view,
+                         const struct vpa_json *labels)
+{
+    if (labels && !view->has_labels) {
+        vpa_json_put_node(vpa_json_patch_op(patch, VPA_PATCH_ADD, "/metadata/labels"), labels);
+        vpa_json_patch_end_op(patch);
+        return;
+    }
+    vpa_json_foreach (label, labels) {
+        vpa_auto_buf path = VPA_BUF(WEBHOOK_BODY_MAX);
+
+        vpa_buf_puts(&path, "/metadata/labels");
+        vpa_json_pointer_add(&path, vpa_json_name(label));
+        vpa_json_put_node(vpa_json_patch_op(patch, VPA_PATCH_ADD, vpa_buf_text(&path)), label);
+        vpa_json_patch_end_op(patch);
+    }
+}
+
 int webhook_write_over(struct vpa_kube_client *client, const struct registration_wanted *wanted,
                        const struct registration_view *view, const char *ca, struct vpa_error *err)
 {
-    const struct vpa_json *object, *labels;
+    const struct vpa_json *object;
     struct vpa_json_patch patch;
     vpa_auto_arena arena = {0};
     vpa_auto_buf text = VPA_BUF(WEBHOOK_BODY_MAX), body = VPA_BUF(WEBHOOK_BODY_MAX);
@@ -129,11 +147,7 @@ int webhook_write_over(struct vpa_kube_client *client, const struct registration
     vpa_json_put_node(vpa_json_patch_op(&patch, VPA_PATCH_ADD, "/webhooks"),
                       vpa_json_find(object, "webhooks"));
     vpa_json_patch_end_op(&patch);
-    labels = vpa_json_at(object, "metadata.labels");
-    if (labels) {
-        vpa_json_put_node(vpa_json_patch_op(&patch, VPA_PATCH_ADD, "/metadata/labels"), labels);
-        vpa_json_patch_end_op(&patch);
-    }
+    patch_labels(&patch, view, vpa_json_at(object, "metadata.labels"));
     vpa_json_patch_end(&patch);
     return webhook_call(client, VPA_KUBE_PATCH_JSON, wanted->config->webhook_config_name, &body,
                         err);

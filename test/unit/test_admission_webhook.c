@@ -193,6 +193,24 @@ START_TEST(namespaces_that_others_leave_out_stay_left_out)
 }
 END_TEST
 
+/* Labels that others have set stay where ours are written, also one that tells an enforcer to keep
+ * away. */
+START_TEST(labels_of_others_stay)
+{
+    struct vpa_error err;
+    const char *theirs = vpa_arena_printf(
+        &arena, "\"metadata\":{\"name\":\"" NAME "\"%s",
+        _i ? ",\"labels\":{\"admissions.enforcer/disabled\":\"true\",\"a/b\":\"c\"}}" : "}");
+
+    sim_cluster_put_text(sim, registered(CA, METADATA, theirs));
+    config.webhook_labels = "team:a,a/b:d";
+    ck_assert_int_eq(webhook_register(client, &config, "kube-system", CA, &err), 0);
+    ck_assert_str_eq(vpa_buf_text(&calls), "GET PATCH");
+    expect_ours(CA);
+    ck_assert_uint_eq(vpa_json_count(vpa_json_at(live(), "metadata.labels")), _i ? 3U : 2U);
+}
+END_TEST
+
 /* An injector's caBundle stays when our flags are new, and so does what says that it is his. */
 START_TEST(a_bundle_that_is_not_ours_stays)
 {
@@ -415,6 +433,7 @@ int main(void)
                         (int)VPA_COUNT(registers));
     tcase_add_loop_test(tc, namespaces_that_others_leave_out_stay_left_out, 0,
                         (int)VPA_COUNT(others));
+    tcase_add_loop_test(tc, labels_of_others_stay, 0, 2);
     tcase_add_test(tc, a_bundle_that_is_not_ours_stays);
     tcase_add_test(tc, a_bundle_that_cannot_be_read_stays);
     tcase_add_test(tc, what_an_older_replica_puts_back_is_made_anew);
