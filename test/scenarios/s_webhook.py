@@ -10,7 +10,7 @@ import time
 
 import certs
 from clockfile import ClockFile
-from cluster import ROOT, ApiError, until
+from cluster import ROOT, ApiError, documents, until
 from fixtures import Hamster, amounts, container, recommendation, spec_of
 from processes import free_port
 from realcluster import write_kubeconfig
@@ -439,11 +439,23 @@ def scenario_webhook_certificates(make):
     assert replicas.age_of_lease() < STALE
 
 
+def give_the_nameless(cluster, account):
+    """The rights of an account: the simulator speaks plain HTTP, over which our programs do not send their token."""
+    nobody = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "system:anonymous"}
+    for obj in documents(ROOT / "deploy/vpa-rbac.yaml"):
+        if any(subject["name"] == account for subject in obj.get("subjects", ())):
+            cluster.client.apply({**obj, "subjects": [*obj["subjects"], nobody]})
+
+
 def scenario_webhook_rights(make):
-    """Managed certificates and repairs under the rights of deploy/, which allow no new Secret: both work."""
-    cluster = make()
+    """Managed certificates and repairs under the rights of deploy/, which allow no new Secret: both work. Emptied, or applied again
+    after it was deleted, the Secret gets new certificates, and the API server trusts them; deleted alone it changes nothing."""
+    cluster = make(rate=20.0, users=[("admin-secret", "admin", "1", "system:masters")])
     cluster.install()
-    cluster.apply(ROOT / "deploy/admission-controller-certificates.yaml")
+    if cluster.tier == "sim":
+        give_the_nameless(cluster, "vpa-admission-controller")
+    manifest = ROOT / "deploy/admission-controller-certificates.yaml"
+    cluster.apply(manifest)
     webhook = cluster.start_daemon("admission-controller", "--manage-certificates")
 
     def refuses():
@@ -464,9 +476,27 @@ def scenario_webhook_rights(make):
         until(lambda: sum(e.get("count", 1) for e in cluster.client.list("Event", "kube-system")
                           if e["reason"] == "RegistrationRepaired") == count, 30, "an event tells")
     until(refuses, 60, "the API server calls the webhook")
-    secret = cluster.client.find("Secret", "vpa-webhook-certificates", "kube-system")
+    kind, name, namespace = "Secret", "vpa-webhook-certificates", "kube-system"
+    authority = lambda: (cluster.client.get(kind, name, namespace).get("data") or {}).get("ca.crt")  # noqa: E731
+    secret = cluster.client.find(kind, name, namespace)
     assert set(secret["data"]) == {"ca.crt", "ca.key", "tls.crt", "tls.key"}, list(secret["data"])
+    trusted = lambda: registration(cluster)["webhooks"][0]["clientConfig"]["caBundle"]  # noqa: E731
+    before = trusted()
+
+    def another():
+        until(lambda: authority() not in (None, before), 120, "there is another CA")
+        until(lambda: trusted() == authority(), 60, "it is trusted")
+        until(refuses, 60, "the API server calls the webhook")
+        return trusted()
+    # As the manifest says: kubectl patch secret ... --type=merge -p '{"data":null}'
+    cluster.client.merge(kind, name, {"data": None}, namespace)
+    before = another()
     assert "forbidden" not in webhook.text(), webhook.text()[-2000:]
+    cluster.client.delete(kind, name, namespace)
+    until(lambda: "forbidden" in webhook.text(), 120, "it may not make the Secret")
+    assert trusted() == before and not cluster.client.find(kind, name, namespace)
+    cluster.apply(manifest)
+    another()
 
 
 scenario_webhook_certificates.seconds = 330
