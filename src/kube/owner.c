@@ -252,7 +252,10 @@ int vpa_owners_selector(struct vpa_owners *o, const struct vpa_controller_key *t
 
     if (rc == 0)
         *out = vpa_selector_copy(arena, selector);
-    owner_scale_unref(live.held);
+    if (rc == 0 && live.held && !owner_scale_find(o, target))
+        owner_scale_remember(o, live.held); /* the walk need not ask for it again */
+    else
+        owner_scale_unref(live.held);
     return rc;
 }
 

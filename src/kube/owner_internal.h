@@ -120,7 +120,8 @@ struct vpa_owners {
     size_t sweep_left;                /* what the sweep may still begin */
     bool sweep_wrapped;               /* it has reached the end of the table */
     uint64_t pass;
-    struct vpa_table troubles; /* of this pass: kinds that were asked for in vain, how often */
+    struct vpa_table troubles; /* of this pass: what was asked for in vain, how often */
+    vpa_duration waited;       /* for such, and for owners that were not known */
     bool started, changed, scales_changed, telling;
     void (*on_change)(void *ctx);
     void *on_change_ctx;
@@ -139,8 +140,8 @@ struct owner_fetch *owner_fetch_start(struct vpa_owners *owners,
                                       const struct vpa_controller_key *key, owner_fetched_fn fn,
                                       void *ctx);
 void owner_fetch_cancel(struct owner_fetch *fetch);
-/* An answer that discovery gives in this pass: that kind has no scale, so that thousands of objects
- * of it are not asked for one by one. NULL: it has, or it is not known. */
+/* An answer that discovery gives in this pass: there is no such kind, or it has no scale, so that
+ * thousands of objects are not asked for one by one. NULL: it has, or it is not known. */
 struct owner_scale *owner_scale_missing(struct vpa_owners *owners,
                                         const struct vpa_controller_key *key);
 /* For at least so long. */
