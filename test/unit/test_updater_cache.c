@@ -4,6 +4,8 @@
  */
 #include "updater_fixture.h"
 
+#include "captured_log.h"
+
 #include "../../updater/note.h"
 #include "../../updater/pass.h"
 
@@ -20,9 +22,11 @@ START_TEST(owners_that_have_no_scale_are_not_asked_for_one_by_one)
     server.stranger_ns = _i ? "n" : "other";
     server.own_groups = _i == 2;
     start(0);
+    capture_log(0);
     for (size_t pass = 1; pass <= 3; pass++) {
         updater_pass(server.updater);
         ck_assert_uint_ge(server.call_count, 5);
+        ck_assert_uint_eq(logged("Failed to find the controller"), _i == 2 ? pass : 0);
         ck_assert_uint_eq(server.flow_reads, _i == 1 ? pass : 0);
         ck_assert_uint_eq(server.discoveries, documents[_i] * pass);
     }
