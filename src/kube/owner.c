@@ -358,10 +358,7 @@ struct vpa_owners *vpa_owners_new(const struct vpa_owners_options *options)
     owner_store_init(&o->store, options, owners_note_change, o);
     o->sweep = vpa_timer_new(o->loop, owner_scales_sweep, o);
     o->failures = vpa_timer_new(o->loop, owners_note_change, o);
-    o->wanted = vpa_xcalloc(1, sizeof(*o->wanted));
-    atomic_init(&o->wanted->refs, 1);
-    pthread_mutex_init(&o->wanted->lock, NULL);
-    o->wanted->owners = o;
+    o->wanted = owner_wanted_new(o);
     return o;
 }
 

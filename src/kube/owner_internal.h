@@ -4,6 +4,7 @@
  *   owner_fetch.c   asks for one scale
  *   owner_scale.c   answers of scale subresources, remembered and refreshed
  *   owner_view.c    the immutable form for other threads
+ *   owner_wanted.c  what that could not answer
  *   owner.c         the walk and the questions
  */
 #ifndef VPA_KUBE_OWNER_INTERNAL_H
@@ -98,11 +99,17 @@ struct vpa_controller_key owner_copy_key(struct vpa_arena *arena,
 struct owner_wanted {
     atomic_uint refs;
     pthread_mutex_t lock;
-    struct vpa_owners *owners;                        /* NULL once freed */
-    struct vpa_controller_key keys[OWNER_WANTED_MAX]; /* heap texts */
-    size_t count;
+    struct vpa_owners *owners; /* NULL once freed */
+    struct vpa_table wants;    /* by the keys of their scales */
+    struct vpa_table shares;   /* namespace -> struct owner_share */
+    TAILQ_HEAD(, owner_share) turns;
 };
+struct owner_wanted *owner_wanted_new(struct vpa_owners *owners);
+/* One that is there already counts as asked for just now. */
 void owner_wanted_add(struct owner_wanted *wanted, const struct vpa_controller_key *key);
+/* False: nothing is wanted. The texts are the caller's, see owner_key_release. */
+bool owner_wanted_take(struct owner_wanted *wanted, struct vpa_controller_key *out);
+void owner_key_release(struct vpa_controller_key *key);
 void owner_wanted_unref(struct owner_wanted *wanted);
 
 struct vpa_owners {

@@ -444,26 +444,6 @@ void owner_scales_sweep(void *ctx)
     owner_scales_wanted(o);
 }
 
-static bool take_wanted(struct owner_wanted *w, struct vpa_controller_key *out)
-{
-    bool any;
-
-    pthread_mutex_lock(&w->lock);
-    any = w->count > 0;
-    if (any)
-        *out = w->keys[--w->count];
-    pthread_mutex_unlock(&w->lock);
-    return any;
-}
-
-static void key_release(struct vpa_controller_key *k)
-{
-    free((char *)(uintptr_t)k->ns);
-    free((char *)(uintptr_t)k->kind);
-    free((char *)(uintptr_t)k->name);
-    free((char *)(uintptr_t)k->api_version);
-}
-
 /* Known already, or somebody asks for it. */
 static bool is_served(struct vpa_owners *o, const struct vpa_controller_key *k)
 {
@@ -482,39 +462,12 @@ void owner_scales_wanted(void *ctx)
 
     if (vpa_loop_is_stopping(o->loop))
         return;
-    while (o->background < VPA_OWNER_FETCHES_MAX && take_wanted(o->wanted, &k)) {
+    while (o->background < VPA_OWNER_FETCHES_MAX && owner_wanted_take(o->wanted, &k)) {
         if (!is_served(o, &k))
             start_in_background(o, &k);
-        key_release(&k);
+        owner_key_release(&k);
     }
     refresh_due(o);
-}
-
-void owner_wanted_add(struct owner_wanted *w, const struct vpa_controller_key *key)
-{
-    pthread_mutex_lock(&w->lock);
-    for (size_t i = 0; i < w->count; i++)
-        if (vpa_controller_key_equal(&w->keys[i], key)) {
-            pthread_mutex_unlock(&w->lock);
-            return;
-        }
-    if (w->owners && w->count < OWNER_WANTED_MAX) {
-        w->keys[w->count++] =
-            (struct vpa_controller_key){vpa_xstrdup(key->ns), vpa_xstrdup(key->kind),
-                                        vpa_xstrdup(key->name), vpa_xstrdup(key->api_version)};
-        vpa_loop_post(w->owners->loop, owner_scales_wanted, w->owners);
-    }
-    pthread_mutex_unlock(&w->lock);
-}
-
-void owner_wanted_unref(struct owner_wanted *w)
-{
-    if (atomic_fetch_sub(&w->refs, 1) != 1)
-        return;
-    for (size_t i = 0; i < w->count; i++)
-        key_release(&w->keys[i]);
-    pthread_mutex_destroy(&w->lock);
-    free(w);
 }
 
 static bool has_scale(const struct vpa_controller_key *k)

@@ -675,6 +675,23 @@ START_TEST(owners_that_are_new_keep_a_pass_waiting_for_half_a_minute)
 }
 END_TEST
 
+/* Somebody's pods have ever new owners, faster than they can be asked for: others have their turn
+ * all the same, and what was asked for last comes first in his own namespace. */
+START_TEST(a_flood_keeps_the_targets_of_others_waiting_for_a_turn)
+{
+    static const char *const of[] = {"m", "n"};
+    const struct vpa_controller_key target = {of[_i], "Widget", "none", "example.com/v1"};
+
+    synced();
+    walk_widget();
+    delay_scales(VPA_SECOND);
+    follow_many(3000);
+    ck_assert(!vpa_owners_keep_target(owners, &target));
+    vpa_loop_pump(loop, 3 * VPA_SECOND);
+    ck_assert(vpa_owners_keep_target(owners, &target));
+}
+END_TEST
+
 /* The versions of a group that cannot be read, and what is known then of a kind of it. */
 static const struct {
     const char *path;
@@ -766,6 +783,7 @@ int main(void)
     tcase_add_test(c, a_group_that_comes_is_found);
     tcase_add_test(c, a_pass_waits_half_a_minute_in_vain);
     tcase_add_test(c, owners_that_are_new_keep_a_pass_waiting_for_half_a_minute);
+    tcase_add_loop_test(c, a_flood_keeps_the_targets_of_others_waiting_for_a_turn, 0, 2);
     tcase_add_loop_test(c, owners_can_go_while_answers_are_awaited, 0, 3);
     tcase_add_test(c, keeps_targets_that_it_is_told_to_keep);
     tcase_add_test(c, keeps_what_a_view_has_read);
