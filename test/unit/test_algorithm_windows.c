@@ -114,6 +114,25 @@ END_TEST
 
 static const char *const names[] = {"autopilot", "autopilot-ml", "plumb"};
 
+/* Ten replicas that are killed at one limit tell one thing, also when they had not all the same. */
+START_TEST(replicas_killed_together_are_one_kill)
+{
+    struct vpa_method *m = method(names[_i % 3], NULL, NULL);
+    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    vpa_time now = live(k);
+    struct vpa_estimate e;
+
+    for (int replica = 0; replica < 10; replica++)
+        add(k, VPA_USAGE_OOM, now + replica * VPA_SECOND, (1000 + (_i < 3 ? 0 : replica)) * MI);
+    vpa_knowledge_age(k, now + 5 * VPA_MINUTE);
+    ck_assert(vpa_knowledge_estimate(k, &(struct vpa_question){now + 5 * VPA_MINUTE, 1}, &e));
+    ck_assert_int_ge(e.bound[VPA_TARGET].value[VPA_KIND_MEMORY], 1200 * MI);
+    ck_assert_int_le(e.bound[VPA_TARGET].value[VPA_KIND_MEMORY], 1400 * MI);
+    vpa_knowledge_free(k);
+    vpa_method_unref(m);
+}
+END_TEST
+
 /* After eight days of silence nothing is known. */
 START_TEST(the_silent_are_forgotten)
 {
@@ -519,6 +538,7 @@ int main(void)
     tcase_add_loop_test(c, parameters_choose, 0, (int)VPA_COUNT(choices));
     tcase_add_loop_test(c, weights_choose_the_limit, 0, (int)VPA_COUNT(ensembles));
     tcase_add_test(c, unknown_choices_are_told);
+    tcase_add_loop_test(c, replicas_killed_together_are_one_kill, 0, 2 * (int)VPA_COUNT(names));
     tcase_add_loop_test(c, the_silent_are_forgotten, 0, (int)VPA_COUNT(names));
     tcase_add_test(c, plumb_is_its_parts);
     tcase_add_loop_test(c, what_plumb_knows_is_as_old_as_its_first_sample, 0, 2);
