@@ -148,6 +148,7 @@ bool vpa_autopilot_is_empty(const void *state)
     return ((const struct state *)state)->window == 0;
 }
 
+/* Whole millicores and bytes, rounded up: a container of less than a millicore needs one. */
 bool vpa_autopilot_estimate(const void *state, const void *prepared,
                             const struct vpa_question *question, struct vpa_estimate *out)
 {
@@ -160,7 +161,8 @@ bool vpa_autopilot_estimate(const void *state, const void *prepared,
     (void)prepared;
     if (cores <= 0.0 || bytes <= 0.0)
         return false;
-    vpa_band_set(out, seen, VPA_KIND_CPU, ceil(cores * 1000.0 - 1e-6));
+    double millis = ceil(cores * 1000.0 - 1e-6);
+    vpa_band_set(out, seen, VPA_KIND_CPU, millis > 1.0 ? millis : 1.0);
     vpa_band_set(out, seen, VPA_KIND_MEMORY, ceil(bytes > floor ? bytes : floor));
     return true;
 }

@@ -3,6 +3,7 @@
 #include "vpa/base/math.h"
 
 #define MIB 1048576.0
+#define NEXT_TO_NOTHING 1e-9 /* a mean of 0: a limit of 0 says that nothing is known */
 
 int64_t vpa_window_of(vpa_time t)
 {
@@ -56,8 +57,8 @@ static double statistic(const struct vpa_window_signal *s)
 {
     double value = 0.0;
 
-    if (s->rule.average)
-        value = s->average;
+    if (s->rule.average && s->total_weight > 0.0)
+        value = s->average > NEXT_TO_NOTHING ? s->average : NEXT_TO_NOTHING;
     else if (s->rule.percentile > 0.0)
         value = vpa_load_histogram_percentile(&s->histogram, s->rule.percentile);
     double least = s->rule.max_share * vpa_recent_max(&s->top);

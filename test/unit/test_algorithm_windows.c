@@ -112,6 +112,50 @@ START_TEST(weights_choose_the_limit)
 }
 END_TEST
 
+/* Nothing used is known as well as anything else, and is not nothing known. */
+static const struct {
+    const char *algorithm, *key, *value;
+} idle[] = {
+    {"autopilot", "class", "batch"},
+    {"autopilot", "class", "serving"},
+    {"autopilot", "class", "latency"},
+    {"autopilot", "class", "peak"},
+    {"autopilot", "oom-tolerance", "high"},
+    {"autopilot", "oom-tolerance", "middle"},
+    {"autopilot", "oom-tolerance", "low"},
+    {"autopilot-ml", "cost", "counts"},
+    {"autopilot-ml", "cost", "distances"},
+    {"plumb", "risk", "lean"},
+    {"plumb", "risk", "middle"},
+    {"plumb", "risk", "safe"},
+    {"crane", NULL, NULL},
+    {"vpa", NULL, NULL},
+};
+START_TEST(who_uses_nothing_gets_the_least)
+{
+    struct vpa_method *m = method(idle[_i].algorithm, idle[_i].key, idle[_i].value);
+    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    vpa_time t = t0;
+    struct vpa_estimate e;
+
+    for (int i = 0; i < 1440; i++, t += VPA_MINUTE) {
+        add(k, VPA_USAGE_CPU, t, 0);
+        add(k, VPA_USAGE_MEMORY, t, 0);
+    }
+    vpa_knowledge_age(k, t);
+    struct vpa_knowledge *again = vpa_knowledge_convert(k, m, t);
+    ck_assert(vpa_knowledge_estimate(k, &(struct vpa_question){t, 1}, &e));
+    ck_assert_int_ge(e.bound[VPA_TARGET].value[VPA_KIND_CPU], 1);
+    ck_assert_int_ge(e.bound[VPA_TARGET].value[VPA_KIND_MEMORY], MI);
+    ck_assert_int_le(e.bound[VPA_TARGET].value[VPA_KIND_CPU], _i < 12 ? 2 : 115);
+    ck_assert(vpa_knowledge_estimate(again, &(struct vpa_question){t, 1}, &e));
+    ck_assert_int_ge(e.bound[VPA_TARGET].value[VPA_KIND_CPU], 1);
+    vpa_knowledge_free(again);
+    vpa_knowledge_free(k);
+    vpa_method_unref(m);
+}
+END_TEST
+
 static const char *const names[] = {"autopilot", "autopilot-ml", "plumb"};
 
 /* Ten replicas that are killed at one limit tell one thing, also when they had not all the same. */
@@ -553,3 +597,4 @@ int main(void)
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }
+    tcase_add_loop_test(c, who_uses_nothing_gets_the_least, 0, (int)VPA_COUNT(idle));
