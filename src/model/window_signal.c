@@ -32,8 +32,7 @@ void vpa_window_signal_release(struct vpa_window_signal *s)
 
 void vpa_window_signal_add(struct vpa_window_signal *s, int64_t window, double value)
 {
-    if (s->rule.percentile > 0.0)
-        vpa_load_histogram_add(&s->histogram, value, 1.0, vpa_time_from_unix(window, 0));
+    vpa_load_histogram_add(&s->histogram, value, 1.0, vpa_time_from_unix(window, 0));
     s->open_sum += value;
     s->open_peak = s->open_count && s->open_peak > value ? s->open_peak : value;
     s->open_count++;
@@ -72,9 +71,7 @@ void vpa_window_signal_close(struct vpa_window_signal *s, int64_t window)
     if (s->open_count) {
         average(s, window);
         s->last_window = window;
-        if (s->rule.max_share > 0.0)
-            vpa_recent_max_push(&s->top, window,
-                                vpa_buckets_round_up(s->rule.buckets, s->open_peak));
+        vpa_recent_max_push(&s->top, window, vpa_buckets_round_up(s->rule.buckets, s->open_peak));
     }
     vpa_recent_max_age(&s->top, window);
     s->open_sum = 0.0;

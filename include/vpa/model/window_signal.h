@@ -9,7 +9,8 @@
  *     max(S_p, share * S_max)
  *
  * where w halves every half-life. A window counts when it is closed. Of CPU every sample counts, of
- * memory the window's peak (the caller adds just that).
+ * memory the window's peak (the caller adds just that). What all of them need is kept, so that what
+ * was learned is still there when the rule chooses another one.
  *
  *     struct vpa_window_signal s;
  *     vpa_window_signal_init(&s, &rule);
