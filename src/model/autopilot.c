@@ -118,10 +118,7 @@ void vpa_autopilot_merge(void *state, const void *prepared, void *other)
         return;
     for (size_t kind = 0; kind < VPA_KINDS; kind++)
         s->ops->merge(s->signals[kind], from->signals[kind]);
-    if (from->floor.until > s->floor.until)
-        s->floor.until = from->floor.until;
-    if (from->floor.value > s->floor.value)
-        s->floor.value = from->floor.value;
+    vpa_oom_floor_merge(&s->floor, &from->floor);
     if (from->has_peak && from->memory_peak > s->memory_peak)
         s->memory_peak = from->memory_peak;
     s->has_peak = s->has_peak || from->has_peak;

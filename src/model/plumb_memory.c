@@ -153,6 +153,18 @@ double vpa_plumb_memory_target(const struct vpa_plumb_memory *p, int64_t second)
     return second < p->bump_until ? larger(p->target, p->bump) : p->target;
 }
 
+/* Of two bumps; one that was over when the other came is forgotten. */
+static void merge_bump(struct vpa_plumb_memory *p, const struct vpa_plumb_memory *other)
+{
+    int64_t until = p->bump_until > other->bump_until ? p->bump_until : other->bump_until;
+    unsigned mine = p->bump_until > until - DAY ? p->kills : 0;
+    unsigned theirs = other->bump_until > until - DAY ? other->kills : 0;
+
+    p->bump = larger(mine ? p->bump : 0.0, theirs ? other->bump : 0.0);
+    p->kills = mine > theirs ? mine : theirs;
+    p->bump_until = until;
+}
+
 void vpa_plumb_memory_merge(struct vpa_plumb_memory *p, const struct vpa_plumb_memory *other)
 {
     if (!other->known)
@@ -172,7 +184,5 @@ void vpa_plumb_memory_merge(struct vpa_plumb_memory *p, const struct vpa_plumb_m
     p->has_peak = p->has_peak || other->has_peak;
     p->known = true;
     p->target = larger(p->target, other->target);
-    p->bump = larger(p->bump, other->bump);
-    p->bump_until = p->bump_until > other->bump_until ? p->bump_until : other->bump_until;
-    p->kills = p->kills > other->kills ? p->kills : other->kills;
+    merge_bump(p, other);
 }

@@ -131,3 +131,13 @@ double vpa_oom_floor_at(const struct vpa_oom_floor *f, int64_t second)
 {
     return second < f->until ? f->value : 0.0;
 }
+
+void vpa_oom_floor_merge(struct vpa_oom_floor *f, const struct vpa_oom_floor *other)
+{
+    int64_t until = f->until > other->until ? f->until : other->until;
+    double mine = vpa_oom_floor_at(f, until - f->keep_seconds);
+    double theirs = vpa_oom_floor_at(other, until - f->keep_seconds);
+
+    f->value = mine > theirs ? mine : theirs;
+    f->until = until;
+}

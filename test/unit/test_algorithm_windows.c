@@ -509,6 +509,23 @@ START_TEST(halves_of_a_window_are_one)
 }
 END_TEST
 
+/* Nor does a floor that was over come back with another one. */
+START_TEST(a_floor_that_is_over_does_not_come_back)
+{
+    struct vpa_method *m = method(names[_i / 2], NULL, NULL);
+    struct vpa_knowledge *old = vpa_knowledge_new(m, t0), *new = vpa_knowledge_new(m, t0);
+    struct vpa_knowledge *to = _i % 2 ? old : new, *from = _i % 2 ? new : old;
+
+    add(old, VPA_USAGE_OOM, t0, 4000 * MI);
+    add(new, VPA_USAGE_OOM, t0 + 3 * DAY, 300 * MI);
+    vpa_knowledge_merge(to, from);
+    ck_assert_ptr_nonnull(strstr(rest_of(to, t0 + 3 * DAY), "\"floor\":377487360,"));
+    vpa_knowledge_free(old);
+    vpa_knowledge_free(new);
+    vpa_method_unref(m);
+}
+END_TEST
+
 /* Of the window under way only buckets with samples are stored. */
 START_TEST(empty_buckets_take_no_room)
 {
@@ -693,6 +710,7 @@ int main(void)
     tcase_add_loop_test(c, an_open_window_outlives_a_restart, 0, (int)VPA_COUNT(names));
     tcase_add_loop_test(c, halves_of_a_window_are_one, 0, 2 * (int)VPA_COUNT(halves));
     tcase_add_test(c, empty_buckets_take_no_room);
+    tcase_add_loop_test(c, a_floor_that_is_over_does_not_come_back, 0, 2 * 2);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

@@ -174,6 +174,23 @@ START_TEST(two_histories_are_one)
 }
 END_TEST
 
+/* A bump that was over when the other one came is over, whichever takes the other. */
+START_TEST(what_is_over_does_not_come_back)
+{
+    struct vpa_plumb_memory other, *to = _i ? &other : &p, *from = _i ? &p : &other;
+
+    vpa_plumb_memory_init(&other, &p.rule);
+    vpa_plumb_memory_oom(&p, W(0), end(200));
+    vpa_plumb_memory_oom(&p, W(1), 2 * end(200));
+    vpa_plumb_memory_oom(&other, W(DAY + 1), end(100));
+    vpa_plumb_memory_merge(to, from);
+    ck_assert_double_eq_tol(to->bump, 1.2 * end(100), 1);
+    ck_assert_int_eq((int)to->kills, 1);
+    ck_assert_int_eq(to->bump_until, W(2 * DAY + 2));
+    vpa_plumb_memory_release(&other);
+}
+END_TEST
+
 /* A rise needs a day before. Without one, because it is the first or because the container was
  * away for so long that the remembered hours are of other days, 1 GiB gets its margin alone. */
 START_TEST(without_a_day_before_nothing_rises)
@@ -279,6 +296,7 @@ int main(void)
     tcase_add_test(c, headroom_of_the_young_is_bounded);
     tcase_add_test(c, growth_is_foreseen);
     tcase_add_loop_test(c, two_histories_are_one, 0, 2);
+    tcase_add_loop_test(c, what_is_over_does_not_come_back, 0, 2);
     tcase_add_test(c, without_a_day_before_nothing_rises);
     tcase_add_test(c, peaks_age);
     tcase_add_test(c, a_kill_at_what_the_last_one_gave_goes_further);

@@ -77,5 +77,7 @@ struct vpa_oom_floor {
 void vpa_oom_floor_init(struct vpa_oom_floor *f); /* 1.2, 10 MiB, a day */
 void vpa_oom_floor_hit(struct vpa_oom_floor *f, int64_t second, double limit);
 double vpa_oom_floor_at(const struct vpa_oom_floor *f, int64_t second); /* 0: none */
+/* One that was over when the other came is forgotten. */
+void vpa_oom_floor_merge(struct vpa_oom_floor *f, const struct vpa_oom_floor *other);
 
 #endif
