@@ -371,6 +371,12 @@ static bool is_behind_end(const struct action *a, const struct vpa_resource_list
     return now && vpa_unboost_outlasts(now, a->work->pass->env->memory, requests);
 }
 
+static void send_resources(struct action *a, const struct vpa_resize_patch *patch)
+{
+    send_request(a, VPA_KUBE_PATCH_JSON, "resize", patch->resize.data, patch->resize.len,
+                 on_resized);
+}
+
 static void start_resize(struct work *w, size_t pod, size_t candidate,
                          struct vpa_resize_patch *patch, bool resources)
 {
@@ -383,10 +389,13 @@ static void start_resize(struct work *w, size_t pod, size_t candidate,
     a->restarts = patch->restarts;
     a->annotations_len = patch->annotations.len;
     a->annotations = vpa_buf_take(&patch->annotations);
-    if (!resources) {
+    if (!patch->changes) {
         a->kind = ACTION_ANNOTATE;
         updater_action_sent(a);
-        send_annotations(a, NULL);
+        if (resources)
+            send_resources(a, patch);
+        else
+            send_annotations(a, NULL);
         return;
     }
     vpa_group_reserve_resize(a->group);
@@ -403,8 +412,7 @@ static void start_resize(struct work *w, size_t pod, size_t candidate,
         updater_prove_sent(w, pod, VPA_PROOF_RESIZE, patch->restarts, &wanted);
     }
     updater_action_sent(a);
-    send_request(a, VPA_KUBE_PATCH_JSON, "resize", patch->resize.data, patch->resize.len,
-                 on_resized);
+    send_resources(a, patch);
 }
 
 enum act_result updater_act_resize(struct work *w, size_t pod, size_t candidate)

@@ -82,12 +82,51 @@ START_TEST(a_resize_is_not_given_up_when_the_clock_is_set)
 }
 END_TEST
 
+static double resized(void)
+{
+    return metric("vpa_updater_in_place_updated_pods_total",
+                  (const char *const[]){"3", "v00", "n", NULL});
+}
+
 static bool was_called(const char *call)
 {
     vpa_auto_free char *calls = joined_calls();
 
     return strstr(calls, call) != NULL;
 }
+
+/* What the kubelet says of pods before anything is sent, what they ask for, and how many events they
+ * get: two when they are resized, one when they are passed over. */
+static const struct {
+    const char *condition, *cpu;
+    int events;
+} waiting[] = {{DEFERRED, "1", 2}, {DEFERRED, "2", 0},   {FAILED, "1", 2},
+               {FAILED, "2", 0},   {INFEASIBLE, "2", 1}, {IN_PROGRESS, "2", 0}};
+static const int waiting_pods[] = {1, 3, 9};
+
+/* Neither do they go first, nor does what becomes of them say anything of the others; and what they
+ * have been sent already is sent to them without a word. */
+START_TEST(pods_that_wait_for_their_kubelet_keep_nobody)
+{
+    size_t kind = (size_t)_i / VPA_COUNT(waiting_pods);
+    int count = waiting_pods[(size_t)_i % VPA_COUNT(waiting_pods)];
+    vpa_auto_free char *healthy = vpa_xprintf("p00-%02d/resize", count);
+
+    server.mode = "InPlace";
+    learn();
+    for (int p = 0; p < count; p++)
+        show_resizing(p, waiting[kind].cpu, waiting[kind].condition);
+    pass_for(2);
+    ck_assert_msg(was_called(healthy), "%s of %d", healthy, count);
+    ck_assert_double_eq(resized(), waiting[kind].events == 2 ? count + 1 : 1);
+    updater_flush(server.updater, VPA_MINUTE);
+    ck_assert_int_eq((int)server.events, count * waiting[kind].events + 2);
+    show_resized(count, "2026-03-01T11:00:00Z", "");
+    pass_for(2);
+    ck_assert_double_eq(failed_proofs("NotResized"), 0);
+    ck_assert(count == 9 || was_called("p00-09/resize"));
+}
+END_TEST
 
 /* The node of one pod has no room, which says nothing of what the others are to have. */
 START_TEST(a_resize_that_waits_for_room_keeps_nobody)
@@ -102,6 +141,25 @@ START_TEST(a_resize_that_waits_for_room_keeps_nobody)
     pass_for(20);
     ck_assert(was_called("p00-02/resize"));
     ck_assert_double_eq(failed_proofs("NotResized"), 0);
+}
+END_TEST
+
+/* The values may be good for others: when the pause is over another pod shows it. */
+START_TEST(a_resize_that_fails_is_tried_again_with_another_pod)
+{
+    server.mode = "InPlace";
+    learn();
+    pass_for(1);
+    show_resizing(0, "2", FAILED);
+    pass_for(2);
+    ck_assert_double_eq(failed_proofs("NotResized"), 1);
+    ck_assert(!was_called("p00-01/resize"));
+    pass_for(10);
+    ck_assert(was_called("p00-01/resize"));
+    show_resized(1, "2026-03-01T11:00:00Z", "");
+    pass_for(1);
+    ck_assert(was_called("p00-09/resize"));
+    ck_assert_double_eq(failed_proofs("NotResized"), 1);
 }
 END_TEST
 
@@ -211,7 +269,10 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, resizes_that_are_never_carried_out_are_no_storm, 0, VPA_COUNT(stuck));
     tcase_add_loop_test(tc, a_resize_is_not_given_up_when_the_clock_is_set, 0, 2);
+    tcase_add_loop_test(tc, pods_that_wait_for_their_kubelet_keep_nobody, 0,
+                        VPA_COUNT(waiting) * VPA_COUNT(waiting_pods));
     tcase_add_loop_test(tc, a_resize_that_waits_for_room_keeps_nobody, 0, 2);
+    tcase_add_test(tc, a_resize_that_fails_is_tried_again_with_another_pod);
     tcase_add_test(tc, a_replacement_is_waited_for_by_a_clock_that_nobody_sets);
     tcase_add_test(tc, a_resize_that_was_carried_out_lets_the_others_follow);
     tcase_add_test(tc, a_resize_of_which_nothing_is_seen_is_dropped);
