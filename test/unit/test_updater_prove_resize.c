@@ -163,6 +163,29 @@ START_TEST(a_resize_that_fails_is_tried_again_with_another_pod)
 }
 END_TEST
 
+/* It has waited for hours, and is sent another size: it has five minutes for that, too. */
+START_TEST(a_pod_that_is_sent_another_size_has_its_time)
+{
+    server.mode = "InPlace";
+    server.pods_per_vpa = 2;
+    start(0);
+    show_resized(1, "2026-03-01T11:00:00Z", "");
+    show_resizing(0, "2", DEFERRED);
+    pass_for(60);
+    show_resizing(0, "3", DEFERRED);
+    pass_for(1);
+    ck_assert(was_called("p00-00/resize"));
+    show_resizing(0, "2", DEFERRED);
+    server.mode = "InPlaceOrRecreate";
+    show_vpas();
+    settle();
+    pass_for(4);
+    ck_assert(!was_called("p00-00/eviction"));
+    pass_for(3);
+    ck_assert(was_called("p00-00/eviction"));
+}
+END_TEST
+
 /* The pod that was evicted has just gone; for another one it is not too late. */
 START_TEST(a_replacement_is_waited_for_by_a_clock_that_nobody_sets)
 {
@@ -273,6 +296,7 @@ int main(void)
                         VPA_COUNT(waiting) * VPA_COUNT(waiting_pods));
     tcase_add_loop_test(tc, a_resize_that_waits_for_room_keeps_nobody, 0, 2);
     tcase_add_test(tc, a_resize_that_fails_is_tried_again_with_another_pod);
+    tcase_add_test(tc, a_pod_that_is_sent_another_size_has_its_time);
     tcase_add_test(tc, a_replacement_is_waited_for_by_a_clock_that_nobody_sets);
     tcase_add_test(tc, a_resize_that_was_carried_out_lets_the_others_follow);
     tcase_add_test(tc, a_resize_of_which_nothing_is_seen_is_dropped);

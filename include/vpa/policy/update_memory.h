@@ -35,6 +35,8 @@ void vpa_update_memory_sweep(struct vpa_update_memory *memory,
  */
 void vpa_update_memory_observe(struct vpa_update_memory *memory, const struct vpa_pod *pod,
                                vpa_time now);
+/* Notes that another size was sent to the pod: with the next look the timer starts again. */
+void vpa_update_memory_note_resize(struct vpa_update_memory *memory, const char *uid);
 /* When the status of the resize that was observed last had been seen first. False: no resize. */
 bool vpa_update_memory_resize_since(const struct vpa_update_memory *memory, const char *uid,
                                     vpa_time *out);
