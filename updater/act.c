@@ -264,6 +264,16 @@ static void on_resized(void *ctx, const struct vpa_kube_result *result, const st
     updater_action_answered(a, is_node_capacity(result) ? ACT_API_INFEASIBLE : why);
 }
 
+/* Where nothing but a resize is to come, what can be done of it is (U47). */
+static bool is_cautious(const struct work *w, size_t pod, size_t candidate)
+{
+    const struct pass_env *env = w->pass->env;
+
+    return (candidate == SIZE_MAX || w->mode == VPA_MODE_IN_PLACE) &&
+           vpa_update_memory_is_refused(env->memory, w->pods[pod]->meta.uid,
+                                        updater_env_steady(env));
+}
+
 /* The two patches for a pod as it is now. */
 static enum act_result build_patch(struct work *w, size_t pod, struct vpa_resize_patch *patch)
 {
@@ -319,6 +329,7 @@ static void resize_prepare(struct work *w, size_t pod, size_t candidate, struct 
         r->result = ACT_API;
         return;
     }
+    r->patch.cautious = is_cautious(w, pod, candidate);
     r->result = build_patch(w, pod, &r->patch);
     if (r->result != ACT_OK)
         return;

@@ -40,6 +40,8 @@ struct entry {
     vpa_time since;                       /* that status was seen first */
     bool sent;                            /* another size, since the status was observed */
     vpa_time transition;                  /* of that status, by the kubelet's clock */
+    bool refused;                         /* the server did not take what a resize asked for: */
+    vpa_time refusal;                     /* then */
     struct doubt *doubt;                  /* NULL: there is none */
     struct vpa_recommendation infeasible; /* in the arena; .present false: none */
     struct vpa_arena arena;
@@ -296,6 +298,24 @@ vpa_update_memory_infeasible(const struct vpa_update_memory *memory, const char 
     const struct entry *e = vpa_table_find(&memory->entries, uid);
 
     return e && e->infeasible.present ? &e->infeasible : NULL;
+}
+
+void vpa_update_memory_note_refusal(struct vpa_update_memory *memory, const char *uid, vpa_time now)
+{
+    struct entry *e = entry_of(memory, uid);
+
+    if (vpa_update_memory_is_refused(memory, uid, now))
+        return; /* what is asked for instead may be refused as well */
+    e->refused = true;
+    e->refusal = now;
+}
+
+bool vpa_update_memory_is_refused(const struct vpa_update_memory *memory, const char *uid,
+                                  vpa_time now)
+{
+    const struct entry *e = vpa_table_find(&memory->entries, uid);
+
+    return e && e->refused && vpa_time_sub(now, e->refusal) < VPA_REFUSAL_AGE;
 }
 
 void vpa_update_memory_set_unboost(struct vpa_update_memory *memory, const char *uid, bool unboost)

@@ -95,8 +95,8 @@ static bool was_called(const char *call)
     return strstr(calls, call) != NULL;
 }
 
-/* What the kubelet says of pods before anything is sent, what they ask for, and how many events they
- * get: two when they are resized, one when they are passed over. */
+/* What the kubelet says of pods before anything is sent, what they ask for, and how many events
+ * they get: two when they are resized, one when they are passed over. */
 static const struct {
     const char *condition, *cpu;
     int events;
@@ -183,6 +183,47 @@ START_TEST(a_pod_that_is_sent_another_size_has_its_time)
     ck_assert(!was_called("p00-00/eviction"));
     pass_for(3);
     ck_assert(was_called("p00-00/eviction"));
+}
+END_TEST
+
+static char *replaced(const char *text, const char *from, const char *to)
+{
+    const char *at = strstr(text, from);
+
+    ck_assert_ptr_nonnull(at);
+    return vpa_xprintf("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+}
+
+/* The cpu of a pod does not wait for a memory limit that its server does not lower (Kubernetes
+ * 1.33). */
+START_TEST(a_memory_limit_that_is_not_lowered_keeps_no_cpu)
+{
+    server.mode = "InPlace";
+    server.pods_per_vpa = 2;
+    server.resize_refusal =
+        "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Invalid\",\"message\":\"no\","
+        "\"details\":{"
+        "\"name\":\"p\",\"causes\":[{\"reason\":\"FieldValueForbidden\"}]},\"code\":422}";
+    server.refusal_code = 422;
+    learn();
+
+    vpa_auto_free char *vpa = vpa_text(0), *text = pod_text(0, 0);
+    vpa_auto_free char *wants =
+        replaced(vpa, "\"target\":{\"cpu\":\"2\"", "\"target\":{\"cpu\":\"2\",\"memory\":\"1Gi\"");
+    vpa_auto_free char *pod = replaced(
+        text, "{\"requests\":{\"cpu\":\"1\"}}",
+        "{\"requests\":{\"cpu\":\"1\",\"memory\":\"2Gi\"},\"limits\":{\"memory\":\"2Gi\"}}");
+
+    show_object(VPA_API, VPA_KIND, wants);
+    show_object("v1", "Pod", pod);
+    show_resized(1, "2026-03-01T11:00:00Z", "");
+    pass_for(1);
+    ck_assert_ptr_nonnull(
+        strstr(server.last_body,
+               "\"path\":\"/spec/containers/0/resources/limits/memory\",\"value\":\"1Gi\""));
+    pass_for(1);
+    ck_assert_ptr_nonnull(strstr(server.last_body, "\"value\":\"2\""));
+    ck_assert_ptr_null(strstr(server.last_body, "memory"));
 }
 END_TEST
 
@@ -297,6 +338,7 @@ int main(void)
     tcase_add_loop_test(tc, a_resize_that_waits_for_room_keeps_nobody, 0, 2);
     tcase_add_test(tc, a_resize_that_fails_is_tried_again_with_another_pod);
     tcase_add_test(tc, a_pod_that_is_sent_another_size_has_its_time);
+    tcase_add_test(tc, a_memory_limit_that_is_not_lowered_keeps_no_cpu);
     tcase_add_test(tc, a_replacement_is_waited_for_by_a_clock_that_nobody_sets);
     tcase_add_test(tc, a_resize_that_was_carried_out_lets_the_others_follow);
     tcase_add_test(tc, a_resize_of_which_nothing_is_seen_is_dropped);
