@@ -240,6 +240,42 @@ START_TEST(a_patch_says_nothing_of_the_one_before)
 }
 END_TEST
 
+/* Kubernetes 1.33 refuses a lower memory limit, and all that comes with it. */
+#define LIMITED_MEMORY(cpu, memory)                                                                \
+    "{'requests':{'cpu':'" cpu "','memory':'" memory "'},'limits':{'memory':'" memory "'}}"
+
+static const struct {
+    const char *name, *meta, *vpa, *want;
+} refused[] = {
+    {"cpu alone is taken back", MARK(ORIGINAL), VPA("Recreate", "", "{'cpu':'2','memory':'512Mi'}"),
+     "[" TEST("/requests/cpu", "'3'")
+         ADD("/requests/cpu", "'1'") "," ADD("/limits/cpu", "'2'") "]"},
+    {"cpu alone is resized", "", VPA("InPlace", "", "{'cpu':'2','memory':'512Mi'}"),
+     "[" TEST("/requests/cpu", "'3'") ADD("/requests/cpu", "'2'") "]"},
+    {"more memory is none that is refused", "", VPA("InPlace", "", "{'cpu':'2','memory':'2Gi'}"),
+     "[" TEST("/requests/cpu", "'3'") TEST("/requests/memory", "'1Gi'")
+         TEST("/limits/memory", "'1Gi'") ADD("/requests/cpu", "'2'") "," ADD(
+             "/requests/memory", "'2Gi'") "," ADD("/limits/memory", "'2Gi'") "]"},
+};
+
+START_TEST(what_was_refused_is_asked_for_without_less_memory)
+{
+    struct vpa_pod *pod = objects_pod(
+        &arena, vpa_arena_printf(&arena, POD("%s", "'resources':" LIMITED_MEMORY("3", "1Gi")),
+                                 refused[_i].meta));
+    struct vpa_object *vpa = objects_vpa(&arena, refused[_i].vpa);
+    struct vpa_container_plan *plans;
+    struct vpa_error err;
+    vpa_time now;
+
+    patch.cautious = true;
+    ck_assert_int_eq(vpa_time_parse("2026-03-01T12:00:00Z", &now, &err), 0);
+    ck_assert_int_eq(vpa_capping_plan(&arena, vpa, pod, NULL, &plans, &err), 0);
+    ck_assert_int_eq(vpa_resize_patch_build(pod, vpa, NULL, plans, now, &arena, &patch, &err), 0);
+    ck_assert_str_eq(vpa_buf_text(&patch.resize), quoted(refused[_i].want));
+}
+END_TEST
+
 START_TEST(a_boost_that_lasts_is_left_alone)
 {
     struct vpa_pod *pod =
@@ -336,6 +372,8 @@ int main(void)
     tcase_add_test(tc, annotations_mark_the_pod_and_drop_the_marker);
     tcase_add_test(tc, a_mark_beside_annotations_of_others);
     tcase_add_test(tc, a_patch_says_nothing_of_the_one_before);
+    tcase_add_loop_test(tc, what_was_refused_is_asked_for_without_less_memory, 0,
+                        VPA_COUNT(refused));
     tcase_add_test(tc, a_boost_that_lasts_is_left_alone);
     tcase_add_test(tc, a_name_that_does_not_fit_changes_nothing);
     tcase_add_loop_test(tc, says_whether_a_container_restarts, 0, VPA_COUNT(restarts));
