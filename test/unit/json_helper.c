@@ -27,18 +27,7 @@ const char *text_of(const struct vpa_json *node)
     return text;
 }
 
-static void release_arena(void)
+void release_arena(void)
 {
     vpa_arena_release(&arena);
-}
-
-int run_case(const char *name, void (*add)(TCase *tc))
-{
-    Suite *suite = suite_create(name);
-    TCase *tc = tcase_create(name);
-
-    tcase_add_checked_fixture(tc, NULL, release_arena);
-    add(tc);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
 }

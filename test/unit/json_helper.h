@@ -15,7 +15,7 @@ extern struct vpa_arena arena;
 
 const struct vpa_json *json_of(const char *text);
 const char *text_of(const struct vpa_json *node);
-/* Runs a suite of one case with the tests that `add` puts in. */
-int run_case(const char *name, void (*add)(TCase *tc));
+/* The teardown of tests that keep nothing else. */
+void release_arena(void);
 
 #endif

@@ -201,8 +201,7 @@ static const struct vpa_json *first_entry(struct fixture *f)
     return vpa_json_first(vpa_json_find(root, "decisions"));
 }
 
-START_TEST(the_ledger_says_what_was_decided)
-{
+TEST_TIMES(the_ledger_says_what_was_decided, 2 * VPA_COUNT(ledger_rows)) {
     const struct ledger_row *row = &ledger_rows[_i / 2];
     bool shadow = _i % 2 == 1;
     struct fixture f;
@@ -224,11 +223,9 @@ START_TEST(the_ledger_says_what_was_decided)
     }
     fixture_stop(&f);
 }
-END_TEST
 
 /* What the words leave out is among the inputs. */
-START_TEST(values_that_are_not_told_are_kept)
-{
+TEST_TIMES(values_that_are_not_told_are_kept, 2) {
     int containers = VPA_REASON_PHRASES + _i;
     vpa_auto_buf pod = VPA_BUF(4096), recommended = VPA_BUF(4096);
     struct admit_row row = {.config_maps = ""};
@@ -255,13 +252,11 @@ START_TEST(values_that_are_not_told_are_kept)
     ck_assert_int_eq(before ? (int)vpa_json_count(before) : 0, _i ? containers : 0);
     fixture_stop(&f);
 }
-END_TEST
 
 /* Old and new values in few words. */
 static const char *const patch_lines[] = {"\"Patching pod\"", "\"Shadow: would patch\""};
 
-START_TEST(the_log_says_what_was_changed)
-{
+TEST_EACH(the_log_says_what_was_changed, patch_lines) {
     struct fixture f;
 
     reads_log = true;
@@ -273,10 +268,8 @@ START_TEST(the_log_says_what_was_changed)
     ck_assert_ptr_nonnull(strstr(words, "change=\"cpu request none -> 2"));
     fixture_stop(&f);
 }
-END_TEST
 
-START_TEST(answers)
-{
+TEST_EACH(answers, rows) {
     const struct admit_row *row = &rows[_i];
     struct fixture f;
     vpa_auto_free char *body = answer_to(&f, row, false);
@@ -287,11 +280,9 @@ START_TEST(answers)
         ck_assert_msg(!strstr(body, row->absent), "%s: %s", row->name, body);
     fixture_stop(&f);
 }
-END_TEST
 
 /* Whatever it would say. */
-START_TEST(a_shadow_changes_nothing)
-{
+TEST_EACH(a_shadow_changes_nothing, rows) {
     const struct admit_row *row = &rows[_i];
     struct fixture f;
     vpa_auto_free char *body = answer_to(&f, row, true);
@@ -301,7 +292,6 @@ START_TEST(a_shadow_changes_nothing)
     ck_assert_msg(strstr(body, fixture_json(&f.arena, want)) != NULL, "%s: %s", row->name, body);
     fixture_stop(&f);
 }
-END_TEST
 
 /* The first pod after a start finds the panic known, unless nobody can tell. */
 static const struct {
@@ -309,8 +299,7 @@ static const struct {
     bool patched;
 } panic_starts[] = {{2 * VPA_SECOND, false}, {VPA_HOUR, true}};
 
-START_TEST(panic_is_known_at_the_start)
-{
+TEST_EACH(panic_is_known_at_the_start, panic_starts) {
     struct fixture f = {.vpas = VPA(""), .config_maps = PANIC, .stateful_sets = STATEFUL_SET};
     struct vpa_server_response response = {0};
     struct vpa_error err;
@@ -332,11 +321,9 @@ START_TEST(panic_is_known_at_the_start)
     free(response.body);
     fixture_stop(&f);
 }
-END_TEST
 
 /* Nobody knows what the namespace allows: the pod comes as it is, and that shows (U9). */
-START_TEST(unreadable_limit_ranges_fail_the_calculation)
-{
+TEST(unreadable_limit_ranges_fail_the_calculation) {
     struct fixture f = {.vpas = VPA(""),
                         .limit_ranges = "{'metadata':{'name':'l','namespace':'ns'},'spec':{"
                                         "'limits':[{'type':'Container','max':{'cpu':'1q'}}]}}",
@@ -365,7 +352,6 @@ START_TEST(unreadable_limit_ranges_fail_the_calculation)
     fixture_stop(&f);
     fixture_quiet();
 }
-END_TEST
 
 static double counted(const char *name, const char *label)
 {
@@ -378,8 +364,7 @@ static double counted(const char *name, const char *label)
 }
 
 /* From when the request had arrived. */
-START_TEST(requests_are_timed)
-{
+TEST(requests_are_timed) {
     static const char *const steps[] = {"read_request", "admit", "build_response",
                                         "write_response"};
     struct snapshot_builder *builder =
@@ -413,11 +398,9 @@ START_TEST(requests_are_timed)
     server_free(server);
     snapshot_builder_free(builder);
 }
-END_TEST
 
 /* Pods alone, whatever was done with them. */
-START_TEST(pods_are_counted)
-{
+TEST_TIMES(pods_are_counted, 3) {
     static const struct {
         const char *row, *applied;
     } counts[] = {{"matched pod is patched", "true"},
@@ -434,7 +417,6 @@ START_TEST(pods_are_counted)
     }
     fixture_stop(&f);
 }
-END_TEST
 
 static bool has_no_room(void *asked, size_t answer_len)
 {
@@ -443,8 +425,7 @@ static bool has_no_room(void *asked, size_t answer_len)
 }
 
 /* An answer that nobody gets was not given: it is no patch in the counters or the ledger. */
-START_TEST(an_answer_without_room_is_not_given)
-{
+TEST(an_answer_without_room_is_not_given) {
     const struct admit_row *row = row_named("matched pod is patched");
     struct vpa_server_response response = {0};
     size_t asked = 0;
@@ -472,11 +453,9 @@ START_TEST(an_answer_without_room_is_not_given)
     fixture_quiet();
     fixture_stop(&f);
 }
-END_TEST
 
 /* Each kind is counted every time and told once; kinds without end are not told. */
-START_TEST(failed_handshakes_are_told_once)
-{
+TEST(failed_handshakes_are_told_once) {
     static const char *const reasons[] = {"no shared cipher", "too slow", "no shared cipher",
                                           "too slow", "no certificate"};
     static char many[64][16];
@@ -501,7 +480,6 @@ START_TEST(failed_handshakes_are_told_once)
     server_free(server);
     snapshot_builder_free(builder);
 }
-END_TEST
 
 #define OTHER_VPA                                                                                  \
     "{'metadata':{'name':'v','namespace':'other'},'spec':{'targetRef':{'apiVersion':'apps/v1',"    \
@@ -525,8 +503,7 @@ static const struct {
     {BAD_VPA("'targetRef':" DB_TARGET ","), POD_OF_WIDGET, true},
 };
 
-START_TEST(pods_of_namespaces_without_vpas_ask_nothing)
-{
+TEST_EACH(pods_of_namespaces_without_vpas_ask_nothing, foreign) {
     struct fixture f = {.vpas = foreign[_i].vpas};
     const struct admit_options options = {.explain = true};
     struct admit_result result;
@@ -553,26 +530,8 @@ START_TEST(pods_of_namespaces_without_vpas_ask_nothing)
                      foreign[_i].followed && strstr(foreign[_i].pod, "Widget") != NULL);
     fixture_stop(&f);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("admission_admit");
-    TCase *tc = tcase_create("admit");
-
-    tcase_add_loop_test(tc, answers, 0, (int)VPA_COUNT(rows));
-    tcase_add_loop_test(tc, the_ledger_says_what_was_decided, 0, 2 * (int)VPA_COUNT(ledger_rows));
-    tcase_add_loop_test(tc, the_log_says_what_was_changed, 0, VPA_COUNT(patch_lines));
-    tcase_add_loop_test(tc, a_shadow_changes_nothing, 0, (int)VPA_COUNT(rows));
-    tcase_add_loop_test(tc, panic_is_known_at_the_start, 0, VPA_COUNT(panic_starts));
-    tcase_add_test(tc, unreadable_limit_ranges_fail_the_calculation);
-    tcase_add_loop_test(tc, values_that_are_not_told_are_kept, 0, 2);
-    tcase_add_test(tc, requests_are_timed);
-    tcase_add_loop_test(tc, pods_are_counted, 0, 3);
-    tcase_add_test(tc, an_answer_without_room_is_not_given);
-    tcase_add_test(tc, failed_handshakes_are_told_once);
-    tcase_add_loop_test(tc, pods_of_namespaces_without_vpas_ask_nothing, 0,
-                        (int)VPA_COUNT(foreign));
-    suite_add_tcase(suite, tc);
-    return fixture_run(suite);
+    return run_tests("admission_admit", NULL, NULL);
 }

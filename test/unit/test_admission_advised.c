@@ -150,8 +150,7 @@ static const struct {
      "cpu request none -> 587m"},
 };
 
-START_TEST(what_the_recommender_says_counts)
-{
+TEST_EACH(what_the_recommender_says_counts, cases) {
     struct review r;
 
     for (int i = 0; i < 2 && cases[_i].vpas[i]; i++)
@@ -171,11 +170,9 @@ START_TEST(what_the_recommender_says_counts)
     }
     review_release(&r);
 }
-END_TEST
 
 /* Without a ledger nobody asks why. */
-START_TEST(nothing_is_explained_to_nobody)
-{
+TEST(nothing_is_explained_to_nobody) {
     struct review r;
 
     give(cases[0].vpas[0]);
@@ -186,16 +183,8 @@ START_TEST(nothing_is_explained_to_nobody)
     ck_assert_ptr_nonnull(strstr(vpa_buf_text(&r.out), "\"patch\":\""));
     review_release(&r);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("admission_advised");
-    TCase *tcase = tcase_create("advised");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_loop_test(tcase, what_the_recommender_says_counts, 0, (int)VPA_COUNT(cases));
-    tcase_add_test(tcase, nothing_is_explained_to_nobody);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return run_tests("admission_advised", setup, teardown);
 }

@@ -151,8 +151,7 @@ static void turn(void)
         ;
 }
 
-START_TEST(takes_the_recommendation)
-{
+TEST(takes_the_recommendation) {
     struct asker asker;
     const struct vpa_container_recommendation *app, *log;
 
@@ -175,7 +174,6 @@ START_TEST(takes_the_recommendation)
     ck_assert_double_eq(counted("Recommendation"), 1);
     vpa_arena_release(&asker.arena);
 }
-END_TEST
 
 /* What a recommender that is there says instead; the next one is asked again. */
 static const struct {
@@ -196,8 +194,7 @@ static const struct {
      "Garbled"},
 };
 
-START_TEST(other_answers_are_no_recommendation)
-{
+TEST_EACH(other_answers_are_no_recommendation, answers) {
     make(PATIENT);
     status = answers[_i].status;
     text = answers[_i].text;
@@ -207,7 +204,6 @@ START_TEST(other_answers_are_no_recommendation)
     text = GOOD;
     ck_assert(is_answered());
 }
-END_TEST
 
 static void fail_by(int kind)
 {
@@ -219,8 +215,7 @@ static void fail_by(int kind)
 }
 
 /* 0: hangs, 1: resets, 2: 503, 3: 500. The first one pays; nobody waits until a try is answered. */
-START_TEST(nobody_waits_twice)
-{
+TEST_TIMES(nobody_waits_twice, 4) {
     static const char *const reasons[] = {"no answer in time", "connection reset",
                                           "an answer of 5xx", "an answer of 5xx"};
 
@@ -250,10 +245,8 @@ START_TEST(nobody_waits_twice)
     if (_i > 0) /* one millisecond may be too short for the answer */
         ck_assert(is_answered());
 }
-END_TEST
 
-START_TEST(pauses_grow_while_it_is_away)
-{
+TEST(pauses_grow_while_it_is_away) {
     vpa_duration pause = ADVISER_PAUSE;
 
     fail_by(1);
@@ -271,21 +264,17 @@ START_TEST(pauses_grow_while_it_is_away)
     }
     ck_assert_int_eq(pause, ADVISER_PAUSE_MAX);
 }
-END_TEST
 
 /* teardown() frees it while questions are queued and under way. */
-START_TEST(ends_with_questions_under_way)
-{
+TEST(ends_with_questions_under_way) {
     fail_by(0);
     ck_assert(!is_answered());
     now += ADVISER_PAUSE;
     ck_assert(!ask_here());
 }
-END_TEST
 
 /* Several at a time, and none of them twice. */
-START_TEST(each_question_is_sent_once)
-{
+TEST(each_question_is_sent_once) {
     struct asker askers[3] = {{0}};
 
     hangs = true;
@@ -303,12 +292,10 @@ START_TEST(each_question_is_sent_once)
         vpa_arena_release(&askers[i].arena);
     }
 }
-END_TEST
 
 /* So many may wait at once; a further one goes on with what is stored, and breaks nothing off. The
  * one that waited longest may be answered first, or last. */
-START_TEST(only_so_many_wait_at_once)
-{
+TEST(only_so_many_wait_at_once) {
     struct asker askers[ADVISER_ASKED_MAX] = {{0}};
 
     hangs = true;
@@ -332,10 +319,8 @@ START_TEST(only_so_many_wait_at_once)
     hangs = false;
     ck_assert(is_answered()); /* there is room again */
 }
-END_TEST
 
-START_TEST(a_stop_ends_the_waiting)
-{
+TEST(a_stop_ends_the_waiting) {
     struct asker asker = {0};
 
     hangs = true;
@@ -350,10 +335,8 @@ START_TEST(a_stop_ends_the_waiting)
     ck_assert_int_eq(served, 1);
     vpa_arena_release(&asker.arena);
 }
-END_TEST
 
-START_TEST(a_pod_that_is_too_long_is_not_asked_for)
-{
+TEST(a_pod_that_is_too_long_is_not_asked_for) {
     size_t len = ADVISER_BODY_MAX + 16;
     char *pod = vpa_arena_alloc(&arena, len + 1);
     struct vpa_recommendation rec;
@@ -366,23 +349,8 @@ START_TEST(a_pod_that_is_too_long_is_not_asked_for)
     ck_assert_double_eq(counted("TooLong"), 1);
     ck_assert_int_eq(served, 0);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("admission_adviser");
-    TCase *tcase = tcase_create("adviser");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, takes_the_recommendation);
-    tcase_add_loop_test(tcase, other_answers_are_no_recommendation, 0, (int)VPA_COUNT(answers));
-    tcase_add_loop_test(tcase, nobody_waits_twice, 0, 4);
-    tcase_add_test(tcase, pauses_grow_while_it_is_away);
-    tcase_add_test(tcase, ends_with_questions_under_way);
-    tcase_add_test(tcase, each_question_is_sent_once);
-    tcase_add_test(tcase, only_so_many_wait_at_once);
-    tcase_add_test(tcase, a_stop_ends_the_waiting);
-    tcase_add_test(tcase, a_pod_that_is_too_long_is_not_asked_for);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return run_tests("admission_adviser", setup, teardown);
 }

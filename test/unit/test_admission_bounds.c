@@ -15,8 +15,7 @@ static const struct refusal_row {
     {"application/json", true, 413, "request payload too large\n"},
 };
 
-START_TEST(refusals_before_reading)
-{
+TEST_EACH(refusals_before_reading, refusals) {
     const struct refusal_row *row = &refusals[_i];
     struct snapshot_builder *builder =
         snapshot_builder_new(&(struct snapshot_options){.ns = "", .panic_ns = ""});
@@ -39,7 +38,6 @@ START_TEST(refusals_before_reading)
     server_free(NULL);
     snapshot_builder_free(builder);
 }
-END_TEST
 
 static void complain_once(struct server *server)
 {
@@ -64,8 +62,7 @@ static size_t left_out(void)
 
 /* Whoever can reach the port can be refused as often as they like; the log stays short, and tells
  * how much it left out. */
-START_TEST(complaints_are_bounded)
-{
+TEST(complaints_are_bounded) {
     static const char *const bodies[] = {
         "{",
         "{'request':{'uid':'u','resource':{'group':'','version':'v2','resource':'pods'}}}",
@@ -105,7 +102,6 @@ START_TEST(complaints_are_bounded)
     server_free(server);
     snapshot_builder_free(builder);
 }
-END_TEST
 
 /* What nobody should have sent, and what is told of it. */
 static const struct {
@@ -120,8 +116,7 @@ static const struct {
     {POD_REVIEW("{'spec':5}"), "Cannot read pod", "ns/: spec: expected object, found number"},
 };
 
-START_TEST(odd_reviews_are_told)
-{
+TEST_EACH(odd_reviews_are_told, odd_reviews) {
     struct snapshot_builder *builder =
         snapshot_builder_new(&(struct snapshot_options){.ns = "", .panic_ns = ""});
     struct snapshot *snapshot = snapshot_acquire(snapshot_builder_cell(builder));
@@ -137,7 +132,6 @@ START_TEST(odd_reviews_are_told)
     snapshot_unref(snapshot);
     snapshot_builder_free(builder);
 }
-END_TEST
 
 /* An answer with a uid that no API server has made would be as long as whoever sent it likes. */
 static const struct uid_row {
@@ -150,8 +144,7 @@ static const struct uid_row {
     {VPA_REVIEW_UID_MAX + 1, VPA_JSON_DEPTH_MAX, false},
 };
 
-START_TEST(long_uids_are_not_echoed)
-{
+TEST_EACH(long_uids_are_not_echoed, uids) {
     const struct uid_row *row = &uids[_i];
     struct snapshot_builder *builder =
         snapshot_builder_new(&(struct snapshot_options){.ns = "", .panic_ns = ""});
@@ -177,11 +170,9 @@ START_TEST(long_uids_are_not_echoed)
     snapshot_unref(snapshot);
     snapshot_builder_free(builder);
 }
-END_TEST
 
 /* More than is read, in depth and in number, yet JSON: an answer without its uid would be none. */
-START_TEST(reviews_beyond_our_limits_are_answered_with_their_uid)
-{
+TEST_TIMES(reviews_beyond_our_limits_are_answered_with_their_uid, 2) {
     int brackets = _i == 0 ? VPA_JSON_DEPTH_MAX : 1;
     size_t numbers = _i == 0 ? 1 : VPA_JSON_FOLDED_VALUES_MAX;
     struct snapshot_builder *builder =
@@ -208,10 +199,8 @@ START_TEST(reviews_beyond_our_limits_are_answered_with_their_uid)
     snapshot_unref(snapshot);
     snapshot_builder_free(builder);
 }
-END_TEST
 
-START_TEST(pods_with_absurdly_many_containers_are_not_read)
-{
+TEST_TIMES(pods_with_absurdly_many_containers_are_not_read, 2) {
     struct fixture f = {.vpas = VPA(""), .stateful_sets = STATEFUL_SET};
     struct vpa_server_response response = {0};
     struct vpa_error err;
@@ -241,11 +230,9 @@ START_TEST(pods_with_absurdly_many_containers_are_not_read)
     vpa_buf_release(&body);
     fixture_stop(&f);
 }
-END_TEST
 
 /* One line for a pod, however many containers it has, and not one for every pod. */
-START_TEST(unusable_boosts_are_told_once_for_a_pod)
-{
+TEST(unusable_boosts_are_told_once_for_a_pod) {
     struct fixture f = {.vpas = VPA(",'startupBoost':{'cpu':{'type':'Percent'}}"),
                         .stateful_sets = STATEFUL_SET};
     struct vpa_error err;
@@ -283,7 +270,6 @@ START_TEST(unusable_boosts_are_told_once_for_a_pod)
     server_free(server);
     fixture_stop(&f);
 }
-END_TEST
 
 /* VPAs of a namespace, older or younger than the one that selects the pod by its labels, or of the
  * pod's own owner, which says nothing usable; and how many lines one pod makes. */
@@ -302,8 +288,7 @@ static const struct {
     {"2022", WEB, POD_OF("StatefulSet", "web"), 1},
 };
 
-START_TEST(a_pod_is_told_of_by_few_lines_however_many_vpas_there_are)
-{
+TEST_EACH(a_pod_is_told_of_by_few_lines_however_many_vpas_there_are, neighbours) {
     struct fixture f = {.stateful_sets = WITHOUT_SELECTOR};
     struct admit_options options = {.startup_boost = false};
     struct admit_result result;
@@ -331,22 +316,8 @@ START_TEST(a_pod_is_told_of_by_few_lines_however_many_vpas_there_are)
     fixture_quiet();
     fixture_stop(&f);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("admission_bounds");
-    TCase *tc = tcase_create("bounds");
-
-    tcase_add_test(tc, complaints_are_bounded);
-    tcase_add_loop_test(tc, odd_reviews_are_told, 0, (int)VPA_COUNT(odd_reviews));
-    tcase_add_loop_test(tc, long_uids_are_not_echoed, 0, VPA_COUNT(uids));
-    tcase_add_loop_test(tc, reviews_beyond_our_limits_are_answered_with_their_uid, 0, 2);
-    tcase_add_loop_test(tc, pods_with_absurdly_many_containers_are_not_read, 0, 2);
-    tcase_add_test(tc, unusable_boosts_are_told_once_for_a_pod);
-    tcase_add_loop_test(tc, refusals_before_reading, 0, (int)VPA_COUNT(refusals));
-    tcase_add_loop_test(tc, a_pod_is_told_of_by_few_lines_however_many_vpas_there_are, 0,
-                        (int)VPA_COUNT(neighbours));
-    suite_add_tcase(suite, tc);
-    return fixture_run(suite);
+    return run_tests("admission_bounds", NULL, NULL);
 }

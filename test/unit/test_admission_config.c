@@ -74,8 +74,7 @@ static const struct {
     {{"--port=65536"}, "--port must be between 0 and 65535.", 1},
 };
 
-START_TEST(checks_settings)
-{
+TEST_EACH(checks_settings, checks) {
     struct vpa_error err;
     int status = 0;
 
@@ -88,7 +87,6 @@ START_TEST(checks_settings)
     ck_assert_msg(vpa_str_starts_with(err.text, checks[_i].problem), "%s", err.text);
     ck_assert_int_eq(status, checks[_i].status);
 }
-END_TEST
 
 /* The default's text is a name as any other, once it is given. */
 static const struct {
@@ -102,12 +100,10 @@ static const struct {
     {{"--register-webhook=false", "--webhook-config-name=vpa-webhook-config"}, true},
 };
 
-START_TEST(the_name_of_the_registration_is_known)
-{
+TEST_EACH(the_name_of_the_registration_is_known, names) {
     parse(names[_i].arguments);
     ck_assert_int_eq(admission_config_knows_registration(&config), names[_i].known);
 }
-END_TEST
 
 /* The Secret of the certificates has to be somewhere. */
 static const struct {
@@ -121,8 +117,7 @@ static const struct {
     {NULL, NULL, 0},
 };
 
-START_TEST(a_secret_needs_a_namespace)
-{
+TEST_EACH(a_secret_needs_a_namespace, namespaces) {
     const struct vpa_daemon daemon = admission_daemon(&config);
     struct vpa_error err;
     int status = 0;
@@ -139,7 +134,6 @@ START_TEST(a_secret_needs_a_namespace)
                   err.text);
     ck_assert_int_eq(status, 1);
 }
-END_TEST
 
 static const struct {
     const char *argument;
@@ -154,8 +148,7 @@ static const struct {
     {"--min-tls-version=TLS1_3", -1},
 };
 
-START_TEST(knows_two_versions_of_tls)
-{
+TEST_EACH(knows_two_versions_of_tls, versions) {
     enum vpa_tls_version version;
     struct vpa_error err;
 
@@ -170,18 +163,8 @@ START_TEST(knows_two_versions_of_tls)
                                                     "--min-tls-version ("),
                       "%s", err.text);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("admission_config");
-    TCase *c = tcase_create("config");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_loop_test(c, checks_settings, 0, (int)VPA_COUNT(checks));
-    tcase_add_loop_test(c, the_name_of_the_registration_is_known, 0, (int)VPA_COUNT(names));
-    tcase_add_loop_test(c, a_secret_needs_a_namespace, 0, (int)VPA_COUNT(namespaces));
-    tcase_add_loop_test(c, knows_two_versions_of_tls, 0, (int)VPA_COUNT(versions));
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("admission_config", setup, teardown);
 }

@@ -134,8 +134,7 @@ static void start(void)
         ck_abort_msg("%s", err.text);
 }
 
-START_TEST(serves_over_tls)
-{
+TEST(serves_over_tls) {
     static const char review[] = "{\"request\":{\"uid\":\"u\",\"requestKind\":{\"kind\":\"Pod\"}}}";
     const char *answer;
 
@@ -145,7 +144,6 @@ START_TEST(serves_over_tls)
     ck_assert_int_eq(post("text/plain", review, strlen(review), &answer), 200);
     ck_assert_str_eq(answer, "");
 }
-END_TEST
 
 static void on_late_owner(void *ctx)
 {
@@ -156,8 +154,7 @@ static void on_late_owner(void *ctx)
 }
 
 /* The pod is there before its owner has come over the watch: the request waits for it a little. */
-START_TEST(late_owners_are_waited_for)
-{
+TEST(late_owners_are_waited_for) {
     struct vpa_timer *timer = vpa_timer_new(f.loop, on_late_owner, NULL);
     const char *review, *answer;
     const struct vpa_json *root;
@@ -181,10 +178,8 @@ START_TEST(late_owners_are_waited_for)
     ck_assert_int_eq(vpa_json_parse(&f.arena, answer, strlen(answer), &root, &err), 0);
     vpa_timer_free(timer);
 }
-END_TEST
 
-START_TEST(bodies_are_bounded)
-{
+TEST(bodies_are_bounded) {
     vpa_auto_free char *body = vpa_xcalloc(1, VPA_SERVER_BODY_MAX + 2);
     const char *answer;
 
@@ -194,7 +189,6 @@ START_TEST(bodies_are_bounded)
     ck_assert_str_eq(answer, "request payload too large\n");
     ck_assert_int_eq(post("application/json", body, VPA_SERVER_BODY_MAX, &answer), 200);
 }
-END_TEST
 
 /* The steps of a life, one after the other on a timer, while admission_run is running. */
 struct script {
@@ -263,8 +257,7 @@ static void on_step(void *ctx)
     vpa_timer_start(s->timer, 1300 * VPA_MILLISECOND);
 }
 
-START_TEST(certificates_are_reloaded_and_the_lease_is_renewed)
-{
+TEST(certificates_are_reloaded_and_the_lease_is_renewed) {
     struct script script = {0};
 
     script.timer = vpa_timer_new(f.loop, on_step, &script);
@@ -274,7 +267,6 @@ START_TEST(certificates_are_reloaded_and_the_lease_is_renewed)
     vpa_loop_resume(f.loop);
     vpa_timer_free(script.timer);
 }
-END_TEST
 
 /* No descriptor is free when the pair changes, and the API server answers the change of the CA with
  * nonsense; nothing changes again. */
@@ -310,8 +302,7 @@ static void on_bad_moment(void *ctx)
     }
 }
 
-START_TEST(failed_reloads_are_tried_again)
-{
+TEST(failed_reloads_are_tried_again) {
     struct script script = {0};
 
     write_text("ca.pem", ca.cert_pem);
@@ -323,7 +314,6 @@ START_TEST(failed_reloads_are_tried_again)
     vpa_loop_resume(f.loop);
     vpa_timer_free(script.timer);
 }
-END_TEST
 
 /* ---- a CA that is being written ---- */
 
@@ -365,8 +355,7 @@ static void on_written(void *ctx)
 }
 
 /* While the API server takes what is served it is not told of a CA by which it would not. */
-START_TEST(a_ca_that_does_not_vouch_for_us_waits)
-{
+TEST(a_ca_that_does_not_vouch_for_us_waits) {
     struct script script = {0};
     struct vpa_tls_pair other;
     struct vpa_error err;
@@ -386,7 +375,6 @@ START_TEST(a_ca_that_does_not_vouch_for_us_waits)
     vpa_loop_resume(f.loop);
     vpa_timer_free(script.timer);
 }
-END_TEST
 
 /* The pair changes in the moment before it is looked at for the first time. */
 static bool changes_now;
@@ -411,8 +399,7 @@ static void on_served(void *ctx)
         vpa_timer_start(s->timer, 100 * VPA_MILLISECOND);
 }
 
-START_TEST(a_change_while_it_starts_is_not_missed)
-{
+TEST(a_change_while_it_starts_is_not_missed) {
     struct script script = {0};
 
     changes_now = true;
@@ -424,7 +411,6 @@ START_TEST(a_change_while_it_starts_is_not_missed)
     vpa_loop_resume(f.loop);
     vpa_timer_free(script.timer);
 }
-END_TEST
 
 static void stop_loop(void *ctx)
 {
@@ -447,8 +433,7 @@ static void *ask_in_thread(void *ctx)
     return NULL;
 }
 
-START_TEST(the_new_certificate_is_served)
-{
+TEST(the_new_certificate_is_served) {
     struct rotation r = {0};
     struct vpa_error err;
 
@@ -463,7 +448,6 @@ START_TEST(the_new_certificate_is_served)
     ck_assert(r.answer);
     vpa_loop_resume(f.loop);
 }
-END_TEST
 
 /* What a probe is answered. */
 static int probe(struct vpa_observe *observe, const char *path, char text[256])
@@ -502,8 +486,7 @@ static void until(struct vpa_observe *observe, const char *path, int status)
 }
 
 /* Ready when the listener has answered; not alive when it does not answer any more. */
-START_TEST(health_tells_the_truth)
-{
+TEST(health_tells_the_truth) {
     const struct vpa_observe_options options = {.address = "127.0.0.1:0"};
     struct rlimit none = {.rlim_cur = 3};
     struct vpa_error err;
@@ -537,7 +520,6 @@ START_TEST(health_tells_the_truth)
     ck_assert_int_eq(probe(f.observe, "/readyz", text), 200); /* asks nobody who is gone */
     vpa_observe_free(f.observe);
 }
-END_TEST
 
 /* The certificate that is served, valid for so long from then on. */
 static void serve_certificate(vpa_duration from_now, vpa_duration lifetime)
@@ -607,8 +589,7 @@ static void on_look(void *ctx)
 }
 
 /* The Lease means that the API server can use the webhook (U24). */
-START_TEST(the_lease_rests_on_the_proof)
-{
+TEST_EACH(the_lease_rests_on_the_proof, proofs) {
     const struct proof_row *row = &proofs[_i];
     struct vpa_timer *timer = vpa_timer_new(f.loop, on_look, &timer);
 
@@ -622,7 +603,6 @@ START_TEST(the_lease_rests_on_the_proof)
     vpa_loop_resume(f.loop);
     vpa_timer_free(timer);
 }
-END_TEST
 
 static const struct start_row {
     const char *name;
@@ -636,8 +616,7 @@ static const struct start_row {
     {"unknown version", "x", "y", "tls1_1", 255},
 };
 
-START_TEST(start_up_errors)
-{
+TEST_EACH(start_up_errors, starts) {
     const struct start_row *row = &starts[_i];
 
     unlink(f.config.tls_cert_file);
@@ -649,10 +628,8 @@ START_TEST(start_up_errors)
     f.config.min_tls_version = row->min_version;
     ck_assert_int_eq(admission_run(f.admission), row->status);
 }
-END_TEST
 
-START_TEST(a_taken_port_is_an_error)
-{
+TEST(a_taken_port_is_an_error) {
     struct admission *other;
 
     start();
@@ -662,10 +639,8 @@ START_TEST(a_taken_port_is_an_error)
     ck_assert_int_eq(admission_run(f.admission), 1);
     admission_free(other);
 }
-END_TEST
 
-START_TEST(files_are_watched)
-{
+TEST(files_are_watched) {
     struct file_watch watch;
     struct vpa_error err;
 
@@ -687,10 +662,8 @@ START_TEST(files_are_watched)
     ck_assert(file_watch_changed(&watch));
     ck_assert(!file_watch_changed(&watch));
 }
-END_TEST
 
-START_TEST(flags_are_checked)
-{
+TEST(flags_are_checked) {
     enum vpa_tls_version version;
     struct vpa_error err;
     int status = 0;
@@ -719,29 +692,8 @@ START_TEST(flags_are_checked)
     ck_assert_int_eq(admission_config_tls_version(&f.config, &version, &err), 0);
     ck_assert_int_eq(version, VPA_TLS_1_3);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("admission_daemon");
-    TCase *tc = tcase_create("daemon");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_set_timeout(tc, 60);
-    tcase_add_test(tc, serves_over_tls);
-    tcase_add_test(tc, late_owners_are_waited_for);
-    tcase_add_test(tc, bodies_are_bounded);
-    tcase_add_test(tc, certificates_are_reloaded_and_the_lease_is_renewed);
-    tcase_add_test(tc, failed_reloads_are_tried_again);
-    tcase_add_test(tc, a_ca_that_does_not_vouch_for_us_waits);
-    tcase_add_test(tc, a_change_while_it_starts_is_not_missed);
-    tcase_add_test(tc, the_new_certificate_is_served);
-    tcase_add_test(tc, health_tells_the_truth);
-    tcase_add_loop_test(tc, the_lease_rests_on_the_proof, 0, (int)VPA_COUNT(proofs));
-    tcase_add_loop_test(tc, start_up_errors, 0, (int)VPA_COUNT(starts));
-    tcase_add_test(tc, a_taken_port_is_an_error);
-    tcase_add_test(tc, files_are_watched);
-    tcase_add_test(tc, flags_are_checked);
-    suite_add_tcase(suite, tc);
-    return fixture_run(suite);
+    return run_tests_within(60, "admission_daemon", setup, teardown);
 }

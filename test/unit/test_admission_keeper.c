@@ -245,8 +245,7 @@ static const char *webhooks_of(const char *text)
 
 /* ---- tests ---- */
 
-START_TEST(what_is_right_is_left_alone)
-{
+TEST(what_is_right_is_left_alone) {
     registration_start(registration);
     work_for(VPA_SECOND);
     ck_assert(!keeper_is_due(keeper)); /* it was not started */
@@ -257,34 +256,28 @@ START_TEST(what_is_right_is_left_alone)
     ck_assert_uint_eq(count_of(COLLECTION) + count_of(EVENTS), 0);
     ck_assert_double_eq(RIGHT(), 1);
 }
-END_TEST
 
 /* ... also by who insists on it. */
-START_TEST(namespaces_that_others_leave_out_are_left_alone)
-{
+TEST(namespaces_that_others_leave_out_are_left_alone) {
     set_object(registered(OUR_CA, "", EXPRESSIONS, EXPRESSIONS AKS ","));
     start();
     work_for(VPA_HOUR);
     ck_assert_uint_eq(count_of(COLLECTION) + count_of(EVENTS), 0);
     ck_assert_double_eq(RIGHT(), 1);
 }
-END_TEST
 
 /* Another replica has other flags: the one that starts last has the last word. */
-START_TEST(settings_of_another_replica_are_left_alone)
-{
+TEST(settings_of_another_replica_are_left_alone) {
     set_object(registered(OUR_CA, "", "\"values\":[\"\"]", "\"values\":[\"payments\"]"));
     start();
     work_for(VPA_MINUTE);
     ck_assert_uint_eq(count_of(COLLECTION) + count_of(EVENTS), 0);
     ck_assert_double_eq(RIGHT(), 1);
 }
-END_TEST
 
 /* ... but once: an older version, which puts its namespaces back, is gone by then. That
  * is no repair, and what was set by hand beside them stays. */
-START_TEST(namespaces_are_looked_at_once_more)
-{
+TEST_TIMES(namespaces_are_looked_at_once_more, 2) {
     const char *by_hand = registered(OUR_CA, "", "\"failurePolicy\":\"Ignore\"", BY_HAND);
     const char *theirs = with(by_hand, "\"values\":[\"\"]", "\"values\":[\"payments\"]");
     bool others = _i == 1; /* leave out more, which stays */
@@ -307,17 +300,14 @@ START_TEST(namespaces_are_looked_at_once_more)
     ck_assert_double_eq(REPAIRS("namespaces"), 0);
     ck_assert_double_eq(RIGHT(), 1);
 }
-END_TEST
 
-START_TEST(other_settings_stay_as_they_are)
-{
+TEST(other_settings_stay_as_they_are) {
     set_object(registered(OUR_CA, "", "\"failurePolicy\":\"Ignore\"", BY_HAND));
     start();
     work_for(VPA_HOUR);
     ck_assert_uint_eq(count_of(COLLECTION), 0);
     ck_assert_double_eq(RIGHT(), 1);
 }
-END_TEST
 
 /* How the patch of that look is refused; 0: what is there is right. */
 static const struct {
@@ -332,8 +322,7 @@ static const struct {
 };
 
 /* What is right then, or is refused, may be changed by hand from then on. */
-START_TEST(one_look_at_the_namespaces_is_enough)
-{
+TEST_EACH(one_look_at_the_namespaces_is_enough, looks) {
     const char *theirs = registered(OUR_CA, "", "\"values\":[\"\"]", "\"values\":[\"payments\"]");
     int code = looks[_i].code;
 
@@ -349,11 +338,9 @@ START_TEST(one_look_at_the_namespaces_is_enough)
     work_for(VPA_HOUR);
     ck_assert_uint_eq(count_of(COLLECTION), code != 0);
 }
-END_TEST
 
 /* Namespaces that cannot be written now are no fault, and nothing waits for them. */
-START_TEST(a_wrong_bundle_does_not_wait_for_the_namespaces)
-{
+TEST(a_wrong_bundle_does_not_wait_for_the_namespaces) {
     set_object(registered(OUR_CA, "", "\"values\":[\"\"]", "\"values\":[\"payments\"]"));
     start();
     answer("PATCH", 500, NULL);
@@ -371,10 +358,8 @@ START_TEST(a_wrong_bundle_does_not_wait_for_the_namespaces)
     const struct vpa_json *live = sim_cluster_find(sim, &arena, API_VERSION, KIND, "", NAME);
     ck_assert_ptr_nonnull(strstr(text_of(live), "\"values\":[\"\"]"));
 }
-END_TEST
 
-START_TEST(a_registration_that_is_gone_is_made_again)
-{
+TEST(a_registration_that_is_gone_is_made_again) {
     set_object("");
     start();
     ck_assert_str_eq(last(COLLECTION)->method, "POST");
@@ -387,7 +372,6 @@ START_TEST(a_registration_that_is_gone_is_made_again)
     expect_event("RegistrationRepaired",
                  "MutatingWebhookConfiguration " NAME ": gone is not as it should be; repaired");
 }
-END_TEST
 
 /* What somebody made of the text, what is wrong then, and what is written: where, which value. */
 static const struct part_row {
@@ -413,8 +397,7 @@ static const struct part_row {
      "{" SERVICE "}"},
 };
 
-START_TEST(what_was_set_by_hand_stays_when_a_part_is_put_back)
-{
+TEST_EACH(what_was_set_by_hand_stays_when_a_part_is_put_back, parts) {
     const struct part_row *row = &parts[_i];
     const char *object = registered(row->ca, row->annotations, row->from, row->to);
 
@@ -431,10 +414,8 @@ START_TEST(what_was_set_by_hand_stays_when_a_part_is_put_back)
     work_for(VPA_MINUTE);
     ck_assert_uint_eq(count_of(COLLECTION), 1); /* it is right but for a CA that is not ours */
 }
-END_TEST
 
-START_TEST(a_part_that_differs_is_put_back)
-{
+TEST_TIMES(a_part_that_differs_is_put_back, 2) {
     bool theirs = _i == 1; /* the caBundle, which stays */
 
     set_object(registered(theirs ? OLD_CA : OUR_CA, theirs ? CERT_MANAGERS : "", PODS, NO_PODS));
@@ -448,11 +429,9 @@ START_TEST(a_part_that_differs_is_put_back)
     expect_event("RegistrationRepaired",
                  "MutatingWebhookConfiguration " NAME ": rules is not as it should be; repaired");
 }
-END_TEST
 
 /* At once, with one line and one event about the first. */
-START_TEST(parts_that_differ_are_put_back_together)
-{
+TEST(parts_that_differ_are_put_back_together) {
     const char *object = registered(OLD_CA, "", PODS, NO_PODS);
 
     set_object(with(with(object, "\"NotIn\"", "\"In\""), SERVICE, "\"url\":\"https://elsewhere\""));
@@ -462,11 +441,9 @@ START_TEST(parts_that_differ_are_put_back_together)
     ck_assert_double_eq(RIGHT(), 1);
     ck_assert_uint_eq(count_of(EVENTS), 1);
 }
-END_TEST
 
 /* None is of our name, or there is none: what stands there is not ours to mend piece by piece. */
-START_TEST(a_registration_without_our_webhook_is_put_back_whole)
-{
+TEST_TIMES(a_registration_without_our_webhook_is_put_back_whole, 2) {
     const char *object = registered(OUR_CA, "", PODS, NO_PODS);
     bool empty = _i == 1; /* webhooks: [], which the API server keeps as no member at all */
 
@@ -483,10 +460,8 @@ START_TEST(a_registration_without_our_webhook_is_put_back_whole)
     ck_assert_double_eq(REPAIRS("webhooks"), 1);
     ck_assert_double_eq(RIGHT(), 1);
 }
-END_TEST
 
-START_TEST(a_bundle_that_does_not_vouch_for_us_gets_our_ca)
-{
+TEST(a_bundle_that_does_not_vouch_for_us_gets_our_ca) {
     set_object(
         registered(OLD_CA, "", "\"webhooks\":[",
                    "\"webhooks\":[{\"name\":\"first.example.com\",\"clientConfig\":{\"service\":{"
@@ -499,7 +474,6 @@ START_TEST(a_bundle_that_does_not_vouch_for_us_gets_our_ca)
     ck_assert_double_eq(REPAIRS("caBundle"), 1);
     ck_assert_uint_eq(count_of(EVENTS), 1);
 }
-END_TEST
 
 /* What others own is told once, and once again when it had been right in between. */
 static const struct report_row {
@@ -518,8 +492,7 @@ static const char *faulty(const struct report_row *row)
     return row->annotations ? registered(row->ca, row->annotations, row->from, row->to) : "";
 }
 
-START_TEST(what_others_own_is_reported)
-{
+TEST_EACH(what_others_own_is_reported, reports) {
     const struct report_row *row = &reports[_i];
 
     config.register_webhook = row->registering;
@@ -545,22 +518,18 @@ START_TEST(what_others_own_is_reported)
     ck_assert_uint_eq(count_of(COLLECTION), 0);
     ck_assert_double_eq(REPAIRS(row->what), 0);
 }
-END_TEST
 
 /* The answer of the webhook alone counts then (U13). */
-START_TEST(what_may_not_be_read_counts_as_right)
-{
+TEST(what_may_not_be_read_counts_as_right) {
     answer("GET", 403, NULL);
     start();
     ck_assert_double_eq(RIGHT(), 1);
     ck_assert_uint_eq(count_of(COLLECTION) + count_of(EVENTS), 0);
 }
-END_TEST
 
 /* So it does where others have made it, under a name that nobody has told us. What has been there
  * has that name. */
-START_TEST(what_is_called_otherwise_counts_as_right)
-{
+TEST(what_is_called_otherwise_counts_as_right) {
     config.register_webhook = false;
     set_object("");
     start();
@@ -578,11 +547,9 @@ START_TEST(what_is_called_otherwise_counts_as_right)
     ck_assert_int_eq(registration_state(registration), REGISTRATION_ABSENT);
     ck_assert_double_eq(RIGHT(), 0);
 }
-END_TEST
 
 /* As it was. */
-START_TEST(what_is_not_known_is_neither_right_nor_wrong)
-{
+TEST(what_is_not_known_is_neither_right_nor_wrong) {
     answer("GET", 500, NULL);
     for (int right = 0; right < 2; right++) {
         vpa_metric_set(&meter_registration, right);
@@ -593,7 +560,6 @@ START_TEST(what_is_not_known_is_neither_right_nor_wrong)
     }
     ck_assert_uint_eq(count_of(COLLECTION) + count_of(EVENTS), 0);
 }
-END_TEST
 
 /* What was not heard of for a while is not known; that it may not be read is no less true then. */
 static const struct {
@@ -610,8 +576,7 @@ static const struct {
     {401, NULL, REGISTRATION_UNKNOWN, REGISTRATION_UNKNOWN, 0, false}, /* it did not see us */
 };
 
-START_TEST(a_registration_is_known_for_a_while)
-{
+TEST_EACH(a_registration_is_known_for_a_while, states) {
     config.register_webhook = !states[_i].theirs;
     answer("GET", states[_i].code, states[_i].body);
     ck_assert_int_eq(registration_state(registration), REGISTRATION_UNKNOWN);
@@ -632,13 +597,13 @@ START_TEST(a_registration_is_known_for_a_while)
                          "\"mutatingwebhookconfigurations\",\"name\":\"" NAME
                          "\",\"verb\":\"watch\"}}}");
 }
-END_TEST
+
+static const int no_answers[] = {0, 401};
 
 /* Nothing is known of who is away, or takes our token for nobody's: nothing is asked, until it
  * answers. */
-START_TEST(a_server_that_is_away_is_asked_later)
-{
-    answer("GET", _i, NULL);
+TEST_EACH(a_server_that_is_away_is_asked_later, no_answers) {
+    answer("GET", no_answers[_i], NULL);
     registration_start(registration);
     work_for(VPA_MINUTE);
     ck_assert_int_eq(registration_state(registration), REGISTRATION_UNKNOWN);
@@ -648,11 +613,9 @@ START_TEST(a_server_that_is_away_is_asked_later)
     ck_assert_int_eq(registration_state(registration), REGISTRATION_PRESENT);
     ck_assert_uint_eq(count_of(REVIEWS), 1);
 }
-END_TEST
 
 /* Another CA of ours is written as soon as there is one, and is no repair; what comes later is. */
-START_TEST(a_new_ca_is_no_repair)
-{
+TEST(a_new_ca_is_no_repair) {
     start();
     for (unsigned i = 0; i < 2; i++) { /* the second time too soon */
         set_object(registered(OLD_CA, "", NULL, NULL));
@@ -673,10 +636,8 @@ START_TEST(a_new_ca_is_no_repair)
     ck_assert_uint_eq(count_of(COLLECTION), 3);
     ck_assert_double_eq(REPAIRS("caBundle"), 2);
 }
-END_TEST
 
-START_TEST(another_fault_is_a_repair_while_the_ca_is_new)
-{
+TEST(another_fault_is_a_repair_while_the_ca_is_new) {
     set_object(registered(OUR_CA, "", PODS, NO_PODS));
     keeper_ca_is_new(keeper);
     start();
@@ -684,7 +645,6 @@ START_TEST(another_fault_is_a_repair_while_the_ca_is_new)
     ck_assert_double_eq(REPAIRS("rules"), 1);
     ck_assert_uint_eq(count_of(EVENTS), 1);
 }
-END_TEST
 
 static void expect_pause(size_t i, vpa_duration wanted)
 {
@@ -695,8 +655,7 @@ static void expect_pause(size_t i, vpa_duration wanted)
                   i, (double)pause / VPA_SECOND);
 }
 
-START_TEST(who_keeps_undoing_is_answered_after_longer_pauses)
-{
+TEST(who_keeps_undoing_is_answered_after_longer_pauses) {
     static const int pauses[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300};
 
     stubborn = true;
@@ -709,11 +668,9 @@ START_TEST(who_keeps_undoing_is_answered_after_longer_pauses)
     ck_assert_double_eq(RIGHT(), 0);
     ck_assert_double_eq(REPAIRS("rules"), (double)count_of(COLLECTION));
 }
-END_TEST
 
 /* Undone after so many quiet minutes: the pause after that repair starts over, or does not. */
-START_TEST(after_ten_quiet_minutes_the_pauses_start_over)
-{
+TEST_TIMES(after_ten_quiet_minutes_the_pauses_start_over, 2) {
     bool over = _i == 1;
     size_t before;
 
@@ -733,7 +690,6 @@ START_TEST(after_ten_quiet_minutes_the_pauses_start_over)
     ck_assert_uint_gt(count_of(COLLECTION), before + 1);
     expect_pause(before + 1, over ? VPA_SECOND : 256 * VPA_SECOND);
 }
-END_TEST
 
 /* Overtaken by another replica: nothing to tell. Else it is, and both try again. */
 static const struct {
@@ -742,8 +698,7 @@ static const struct {
     bool told;
 } refusals[] = {{true, 409, false}, {false, 409, false}, {false, 404, false}, {false, 500, true}};
 
-START_TEST(a_refused_repair_is_tried_again)
-{
+TEST_EACH(a_refused_repair_is_tried_again, refusals) {
     capture_log(0);
     answer(refusals[_i].gone ? "POST" : "PATCH", refusals[_i].status, NULL);
     set_object(refusals[_i].gone ? "" : registered(OUR_CA, "", PODS, NO_PODS));
@@ -757,7 +712,6 @@ START_TEST(a_refused_repair_is_tried_again)
     ck_assert_uint_eq(count_of(EVENTS), 1);
     ck_assert_double_eq(RIGHT(), 1);
 }
-END_TEST
 
 /* ---- what the API server would take ---- */
 
@@ -786,8 +740,7 @@ static const struct {
     {true, true, true, 2 * VPA_HOUR, -1, 0},
 };
 
-START_TEST(says_what_the_server_would_take)
-{
+TEST_EACH(says_what_the_server_would_take, takes) {
     struct vpa_tls_pair authority = issue(NULL, 3 * VPA_HOUR), stranger = issue(NULL, 0);
     struct vpa_tls_pair served = issue(&authority, takes[_i].ago), fresh = issue(&authority, 0);
     struct vpa_tls_pair foreign = issue(&stranger, 0);
@@ -811,41 +764,8 @@ START_TEST(says_what_the_server_would_take)
     for (size_t i = 0; i < VPA_COUNT(pairs); i++)
         vpa_tls_pair_release(pairs[i]);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("admission_keeper");
-    TCase *tc = tcase_create("keeper");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, what_is_right_is_left_alone);
-    tcase_add_test(tc, namespaces_that_others_leave_out_are_left_alone);
-    tcase_add_test(tc, settings_of_another_replica_are_left_alone);
-    tcase_add_loop_test(tc, namespaces_are_looked_at_once_more, 0, 2);
-    tcase_add_test(tc, other_settings_stay_as_they_are);
-    tcase_add_loop_test(tc, one_look_at_the_namespaces_is_enough, 0, (int)VPA_COUNT(looks));
-    tcase_add_test(tc, a_wrong_bundle_does_not_wait_for_the_namespaces);
-    tcase_add_test(tc, a_registration_that_is_gone_is_made_again);
-    tcase_add_loop_test(tc, a_part_that_differs_is_put_back, 0, 2);
-    tcase_add_loop_test(tc, what_was_set_by_hand_stays_when_a_part_is_put_back, 0,
-                        (int)VPA_COUNT(parts));
-    tcase_add_test(tc, parts_that_differ_are_put_back_together);
-    tcase_add_loop_test(tc, a_registration_without_our_webhook_is_put_back_whole, 0, 2);
-    tcase_add_test(tc, a_bundle_that_does_not_vouch_for_us_gets_our_ca);
-    tcase_add_loop_test(tc, what_others_own_is_reported, 0, (int)VPA_COUNT(reports));
-    tcase_add_loop_test(tc, a_registration_is_known_for_a_while, 0, (int)VPA_COUNT(states));
-    tcase_add_loop_test(tc, a_server_that_is_away_is_asked_later, 0, 1);
-    tcase_add_loop_test(tc, a_server_that_is_away_is_asked_later, 401, 402);
-    tcase_add_test(tc, what_may_not_be_read_counts_as_right);
-    tcase_add_test(tc, what_is_called_otherwise_counts_as_right);
-    tcase_add_test(tc, what_is_not_known_is_neither_right_nor_wrong);
-    tcase_add_test(tc, a_new_ca_is_no_repair);
-    tcase_add_test(tc, another_fault_is_a_repair_while_the_ca_is_new);
-    tcase_add_test(tc, who_keeps_undoing_is_answered_after_longer_pauses);
-    tcase_add_loop_test(tc, after_ten_quiet_minutes_the_pauses_start_over, 0, 2);
-    tcase_add_loop_test(tc, a_refused_repair_is_tried_again, 0, (int)VPA_COUNT(refusals));
-    tcase_add_loop_test(tc, says_what_the_server_would_take, 0, (int)VPA_COUNT(takes));
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("admission_keeper", setup, teardown);
 }

@@ -203,8 +203,7 @@ static void write_file(const char *path, const char *text)
 
 /* Two thirds of a life, a minute until the next CA is known, and the pair that it has signed is
  * served; so again and again, and the API server takes each. */
-START_TEST(pairs_are_changed_in_time)
-{
+TEST(pairs_are_changed_in_time) {
     run_for(130);
     ck_assert_uint_eq(pair_count, 3);
     ck_assert_uint_eq(served_count, 3);
@@ -213,12 +212,10 @@ START_TEST(pairs_are_changed_in_time)
     ck_assert_uint_eq(logged("Cannot keep the certificates of the webhook"), 0);
     ck_assert_uint_eq(logged("Failed to reload certificate"), 0);
 }
-END_TEST
 
 /* A caBundle that does not follow: the API server would refuse what the next CA signs, so the old
  * pair is served until it follows. */
-START_TEST(a_pair_waits_for_the_registration)
-{
+TEST(a_pair_waits_for_the_registration) {
     denied_from = 50;
     denied_to = 75;
     run_for(85);
@@ -226,28 +223,23 @@ START_TEST(a_pair_waits_for_the_registration)
     ck_assert_int_ge(served_since[1], 75);
     ck_assert_ptr_nonnull(strstr(live(), "BEGIN CERTIFICATE"));
 }
-END_TEST
 
 /* While the Secret cannot be read nobody knows whose CA is the right one: what the registration has
  * came out of it later than what we have. */
-START_TEST(who_cannot_read_the_keys_leaves_the_bundle_alone)
-{
+TEST(who_cannot_read_the_keys_leaves_the_bundle_alone) {
     unreadable_from = 5;
     run_for(20);
     ck_assert_str_eq(live(), theirs.cert_pem);
 }
-END_TEST
 
 /* As soon as it can be read it decides. */
-START_TEST(who_can_read_the_keys_again_repairs_the_bundle)
-{
+TEST(who_can_read_the_keys_again_repairs_the_bundle) {
     unreadable_from = 5;
     unreadable_to = 10;
     run_for(20);
     ck_assert_str_ne(live(), theirs.cert_pem);
     ck_assert_int_eq(vpa_tls_verify(pairs[0].chain, live(), HOST, vpa_loop_now(loop), NULL), 0);
 }
-END_TEST
 
 /* ---- ready or not ---- */
 
@@ -289,8 +281,7 @@ static void on_probe(void *ctx)
 
 /* Where pods are admitted as they are while nobody is ready, a webhook that is behind is taken
  * away; where they are refused, one that has been ready once is better than none. */
-START_TEST(a_webhook_that_must_answer_is_not_taken_away)
-{
+TEST_TIMES(a_webhook_that_must_answer_is_not_taken_away, 3) {
     struct vpa_timer *timer = vpa_timer_new(loop, on_probe, &timer);
     bool must = _i > 0;
     struct vpa_error err;
@@ -314,7 +305,6 @@ START_TEST(a_webhook_that_must_answer_is_not_taken_away)
     admission = NULL;
     vpa_observe_free(observe);
 }
-END_TEST
 
 /* ---- the end ---- */
 
@@ -359,8 +349,7 @@ static void expect_lease_taken_back(void)
 }
 
 /* API servers hear only after a while that it goes; who tells it twice does not want to wait. */
-START_TEST(who_is_still_sent_here_after_a_stop_is_answered)
-{
+TEST_TIMES(who_is_still_sent_here_after_a_stop_is_answered, 2) {
     struct vpa_timer *timer = vpa_timer_new(loop, on_knock, &timer);
 
     answered = 0;
@@ -371,7 +360,6 @@ START_TEST(who_is_still_sent_here_after_a_stop_is_answered)
     expect_lease_taken_back();
     vpa_timer_free(timer);
 }
-END_TEST
 
 static char farewell[128];
 
@@ -389,8 +377,7 @@ static void on_farewell(void *ctx)
 
 /* It answers to the last, and says that nobody else is to be sent here, even where a webhook that
  * is behind stays. */
-START_TEST(who_was_told_to_stop_is_not_ready)
-{
+TEST_TIMES(who_was_told_to_stop_is_not_ready, 2) {
     struct vpa_timer *timer = vpa_timer_new(loop, on_farewell, NULL);
     struct vpa_error err;
 
@@ -411,11 +398,9 @@ START_TEST(who_was_told_to_stop_is_not_ready)
     admission = NULL;
     vpa_observe_free(observe);
 }
-END_TEST
 
 /* Files that somebody else writes, and a listener that opens with them. */
-START_TEST(a_given_pair_is_served)
-{
+TEST(a_given_pair_is_served) {
     char folder[] = "/tmp/managedXXXXXX";
     const char *const names[] = {HOST};
     struct vpa_tls_pair ca, pair;
@@ -443,23 +428,8 @@ START_TEST(a_given_pair_is_served)
     vpa_tls_pair_release(&ca);
     vpa_tls_pair_release(&pair);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("admission_managed");
-    TCase *tc = tcase_create("managed");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_set_timeout(tc, 120);
-    tcase_add_test(tc, pairs_are_changed_in_time);
-    tcase_add_test(tc, a_pair_waits_for_the_registration);
-    tcase_add_test(tc, who_cannot_read_the_keys_leaves_the_bundle_alone);
-    tcase_add_test(tc, who_can_read_the_keys_again_repairs_the_bundle);
-    tcase_add_loop_test(tc, a_webhook_that_must_answer_is_not_taken_away, 0, 3);
-    tcase_add_loop_test(tc, who_is_still_sent_here_after_a_stop_is_answered, 0, 2);
-    tcase_add_loop_test(tc, who_was_told_to_stop_is_not_ready, 0, 2);
-    tcase_add_test(tc, a_given_pair_is_served);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests_within(120, "admission_managed", setup, teardown);
 }

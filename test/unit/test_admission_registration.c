@@ -125,8 +125,7 @@ static const struct fault_row {
     {"\"webhooks\":[", "\"others\":[", "webhooks", "webhooks"},
 };
 
-START_TEST(faults_are_found)
-{
+TEST_EACH(faults_are_found, faults) {
     const struct fault_row *row = &faults[_i];
     const struct vpa_json *object = registered(row->from, row->to);
 
@@ -136,11 +135,9 @@ START_TEST(faults_are_found)
     registration_view_read(&view, object, &wanted);
     ck_assert_str_eq(view.fault, row->fault_theirs);
 }
-END_TEST
 
 /* Registered by an address of its own, only that counts. */
-START_TEST(an_address_is_compared_as_it_is)
-{
+TEST(an_address_is_compared_as_it_is) {
     config.register_by_url = true;
     config.webhook_address = "https://example.com";
     config.webhook_port = "8443";
@@ -150,7 +147,6 @@ START_TEST(an_address_is_compared_as_it_is)
     registration_view_read(&view, registered("com:8443", "com:8444"), &wanted);
     ck_assert_str_eq(view.fault, "service");
 }
-END_TEST
 
 static const struct owner_row {
     const char *annotations;
@@ -166,8 +162,7 @@ static const struct owner_row {
     {"\"meta.helm.sh/release-name\":\"vpa\"", false, false, false},
 };
 
-START_TEST(owners_are_told_apart)
-{
+TEST_EACH(owners_are_told_apart, owners) {
     const struct owner_row *row = &owners[_i];
     const char *metadata = vpa_arena_printf(&arena, META("%s"), row->annotations);
 
@@ -177,7 +172,6 @@ START_TEST(owners_are_told_apart)
     ck_assert_int_eq(view.ca_is_ours, row->ca);
     ck_assert_str_eq(view.fault, "");
 }
-END_TEST
 
 static const struct {
     const char *from, *to;
@@ -193,17 +187,14 @@ static const struct {
     {"\"name\":\"vpa.k8s.io\"", "\"name\":\"first\"", "vpa-webhook.kube-system.svc", "-CA-"},
 };
 
-START_TEST(says_whom_the_server_calls)
-{
+TEST_EACH(says_whom_the_server_calls, calls) {
     registration_view_read(&view, registered(calls[_i].from, calls[_i].to), &wanted);
     ck_assert_str_eq(view.host, calls[_i].host);
     ck_assert_str_eq(view.ca, calls[_i].ca);
 }
-END_TEST
 
 /* A webhook of another name may stand before ours. */
-START_TEST(finds_the_webhook_by_its_name)
-{
+TEST(finds_the_webhook_by_its_name) {
     registration_view_read(
         &view,
         registered("\"webhooks\":[", "\"webhooks\":[{\"name\":\"first\",\"clientConfig\":{}},"),
@@ -211,7 +202,6 @@ START_TEST(finds_the_webhook_by_its_name)
     ck_assert_uint_eq(view.index, 1);
     ck_assert_str_eq(view.fault, "");
 }
-END_TEST
 
 /* What flags set differs from what is there: no fault, but the next start registers it anew. */
 static const struct {
@@ -232,8 +222,7 @@ static const struct {
     {"\"team\":\"a\"", "\"team\":\"a\",\"more\":\"c\"", false},
 };
 
-START_TEST(settings_are_compared)
-{
+TEST_EACH(settings_are_compared, settings) {
     config.webhook_labels = "team:a";
     registration_view_read(&view, registered(settings[_i].from, settings[_i].to), &wanted);
     ck_assert_int_eq(view.settings_differ, settings[_i].differ);
@@ -241,20 +230,8 @@ START_TEST(settings_are_compared)
     ck_assert_int_eq(view.namespaces_differ, namespaces);
     ck_assert_str_eq(view.fault, "");
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("admission_registration");
-    TCase *tc = tcase_create("view");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_loop_test(tc, faults_are_found, 0, (int)VPA_COUNT(faults));
-    tcase_add_test(tc, an_address_is_compared_as_it_is);
-    tcase_add_loop_test(tc, owners_are_told_apart, 0, (int)VPA_COUNT(owners));
-    tcase_add_loop_test(tc, says_whom_the_server_calls, 0, (int)VPA_COUNT(calls));
-    tcase_add_test(tc, finds_the_webhook_by_its_name);
-    tcase_add_loop_test(tc, settings_are_compared, 0, (int)VPA_COUNT(settings));
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("admission_registration", setup, teardown);
 }

@@ -105,8 +105,7 @@ static const struct {
     {"no connection", 0, "", false},
 };
 
-START_TEST(only_the_right_answer_counts)
-{
+TEST_EACH(only_the_right_answer_counts, answers) {
     struct bench b;
     vpa_auto_buf why = VPA_BUF(1024);
 
@@ -121,10 +120,8 @@ START_TEST(only_the_right_answer_counts)
         ck_assert_msg(vpa_str_starts_with(vpa_buf_text(&why), reason), "%s", vpa_buf_text(&why));
     end(&b);
 }
-END_TEST
 
-START_TEST(untested_is_not_healthy)
-{
+TEST(untested_is_not_healthy) {
     struct bench b = {0};
 
     b.clock = vpa_clock_new_manual(vpa_time_from_unix(1780000000, 0));
@@ -133,11 +130,9 @@ START_TEST(untested_is_not_healthy)
     ck_assert(!self_test_is_healthy(b.test));
     end(&b);
 }
-END_TEST
 
 /* A success counts for the interval, not for ever. */
-START_TEST(a_success_goes_by)
-{
+TEST(a_success_goes_by) {
     struct bench b;
 
     begin(&b, 200, RIGHT);
@@ -152,10 +147,8 @@ START_TEST(a_success_goes_by)
     ck_assert(self_test_is_healthy(b.test));
     end(&b);
 }
-END_TEST
 
-START_TEST(asked_every_period)
-{
+TEST(asked_every_period) {
     struct bench b;
 
     begin(&b, 200, RIGHT);
@@ -165,11 +158,9 @@ START_TEST(asked_every_period)
     ck_assert_uint_eq(b.asked, 11);
     end(&b);
 }
-END_TEST
 
 /* So many failures in a row, and one success forgives them. */
-START_TEST(alive_until_it_fails_in_a_row)
-{
+TEST(alive_until_it_fails_in_a_row) {
     struct bench b;
     vpa_auto_buf why = VPA_BUF(1024);
 
@@ -189,11 +180,9 @@ START_TEST(alive_until_it_fails_in_a_row)
                      "the webhook's own listener did not answer 6 tests in a row");
     end(&b);
 }
-END_TEST
 
 /* What the registration says counts at once, but is nothing that a restart would repair. */
-START_TEST(what_the_registration_says_counts)
-{
+TEST(what_the_registration_says_counts) {
     const char *const step = "registration";
     struct bench b;
     vpa_auto_buf why = VPA_BUF(1024);
@@ -217,11 +206,9 @@ START_TEST(what_the_registration_says_counts)
     ck_assert(self_test_is_healthy(b.test));
     end(&b);
 }
-END_TEST
 
 /* Before the registration has been read nothing is known, and nothing has failed. */
-START_TEST(too_early_is_no_failure)
-{
+TEST(too_early_is_no_failure) {
     struct bench b;
 
     begin(&b, 200, RIGHT);
@@ -232,7 +219,6 @@ START_TEST(too_early_is_no_failure)
     ck_assert(failures("registration") == before);
     end(&b);
 }
-END_TEST
 
 static int trust_nonsense(void *ctx, struct self_test_trust *out, enum self_test_step *step,
                           struct vpa_error *err)
@@ -245,8 +231,7 @@ static int trust_nonsense(void *ctx, struct self_test_trust *out, enum self_test
 }
 
 /* The registration carries something else than a CA: nobody can verify the webhook, nor does it. */
-START_TEST(a_ca_that_is_none_is_a_failure)
-{
+TEST(a_ca_that_is_none_is_a_failure) {
     struct bench b = {0};
     double before = failures("chain");
     vpa_auto_buf why = VPA_BUF(1024);
@@ -263,7 +248,6 @@ START_TEST(a_ca_that_is_none_is_a_failure)
     ck_assert_ptr_nonnull(strstr(vpa_buf_text(&why), "certificate"));
     end(&b);
 }
-END_TEST
 
 /* Dashboards find a series before its first event. */
 static const char *const at_first[] = {
@@ -277,8 +261,7 @@ static const char *const at_first[] = {
     "self_test_failures_total{step=\"answer\"} 0\n",
 };
 
-START_TEST(families_are_there_at_first)
-{
+TEST(families_are_there_at_first) {
     struct vpa_metrics metrics = {.table = admission_metrics, .count = admission_metric_count};
     vpa_auto_buf page = VPA_BUF(1 << 16);
 
@@ -293,22 +276,8 @@ START_TEST(families_are_there_at_first)
     }
     vpa_metrics_release(&metrics);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("self_test");
-    TCase *tc = tcase_create("self_test");
-
-    tcase_add_loop_test(tc, only_the_right_answer_counts, 0, (int)VPA_COUNT(answers));
-    tcase_add_test(tc, untested_is_not_healthy);
-    tcase_add_test(tc, a_success_goes_by);
-    tcase_add_test(tc, asked_every_period);
-    tcase_add_test(tc, alive_until_it_fails_in_a_row);
-    tcase_add_test(tc, what_the_registration_says_counts);
-    tcase_add_test(tc, too_early_is_no_failure);
-    tcase_add_test(tc, a_ca_that_is_none_is_a_failure);
-    tcase_add_test(tc, families_are_there_at_first);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("self_test", NULL, NULL);
 }

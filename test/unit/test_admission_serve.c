@@ -165,8 +165,7 @@ static const struct {
     {true, NULL, "POST", 255, "10.0 GET registration|10.0 POST registration"},
 };
 
-START_TEST(registers_then_renews)
-{
+TEST_EACH(registers_then_renews, lives) {
     f.config.register_webhook = lives[_i].registers;
     if (lives[_i].there)
         fixture_register(&f, lives[_i].there);
@@ -175,7 +174,6 @@ START_TEST(registers_then_renews)
     ck_assert_str_eq(vpa_buf_text(&happened), lives[_i].happened);
     ck_assert_uint_eq(lines_with("Cannot register the webhook"), lives[_i].status ? 1 : 0);
 }
-END_TEST
 
 static void come_back(int second)
 {
@@ -184,8 +182,7 @@ static void come_back(int second)
 
 /* Nobody calls a webhook through an API server that is away, and a restart would only take it from
  * those that another one sends. */
-START_TEST(a_server_that_is_away_is_asked_again)
-{
+TEST(a_server_that_is_away_is_asked_again) {
     f.config.register_webhook = true;
     away = true;
     ck_assert_int_eq(live(41, come_back), 0);
@@ -194,7 +191,6 @@ START_TEST(a_server_that_is_away_is_asked_again)
     ck_assert_uint_eq(lines_with("The API server does not answer"), 1);
     ck_assert_uint_eq(lines_with("Cannot register the webhook"), 0);
 }
-END_TEST
 
 /* While the caches fill, before it registers, and while it does. */
 static const struct {
@@ -208,8 +204,7 @@ static const struct {
     {"/" NAME, 10, "10.0 GET registration"},
 };
 
-START_TEST(a_stop_before_it_has_registered_is_no_failure)
-{
+TEST_EACH(a_stop_before_it_has_registered_is_no_failure, stops) {
     if (stops[_i].slow)
         sim_cluster_answer(f.sim, &(struct sim_answer){
                                       .method = "GET", .path = stops[_i].slow, .delay = VPA_HOUR});
@@ -219,7 +214,6 @@ START_TEST(a_stop_before_it_has_registered_is_no_failure)
     ck_assert_uint_eq(lines_with("Cannot register the webhook"), 0);
     ck_assert_uint_eq(lines_with("Serving the webhook"), 0);
 }
-END_TEST
 
 /* ---- files ---- */
 
@@ -235,8 +229,7 @@ static void lose_the_key(int second)
 
 /* What could not be read is tried again every five seconds, and at once when it changes; what was
  * read is not read again. */
-START_TEST(a_pair_that_is_gone_is_tried_again)
-{
+TEST_TIMES(a_pair_that_is_gone_is_tried_again, 2) {
     f.config.reload_cert = _i == 0;
     ck_assert_int_eq(live(25, lose_the_key), 0);
     ck_assert_uint_eq(lines_with("Failed to reload certificate"), _i == 0 ? 3 : 0);
@@ -246,7 +239,6 @@ START_TEST(a_pair_that_is_gone_is_tried_again)
                                "lease|13.5 failed pair|" RENEWED
                              : "10.0 GET lease|10.0 POST lease|" RENEWED);
 }
-END_TEST
 
 static void change_the_ca(int second)
 {
@@ -267,8 +259,7 @@ static const struct {
     {false, true, true, ""},
 };
 
-START_TEST(a_new_ca_is_put_into_the_registration)
-{
+TEST_EACH(a_new_ca_is_put_into_the_registration, cas) {
     f.config.register_webhook = cas[_i].registers;
     f.config.reload_cert = cas[_i].reloads;
     fixture_register(&f, "-CA-");
@@ -276,7 +267,6 @@ START_TEST(a_new_ca_is_put_into_the_registration)
     ck_assert_int_eq(live(9, change_the_ca), 0);
     ck_assert_str_eq(vpa_buf_text(&happened), cas[_i].happened);
 }
-END_TEST
 
 /* A file of the same length, written in place: only its time tells, to the nanosecond. */
 static const struct {
@@ -289,8 +279,7 @@ static const struct {
     {{1001, 501}, true},
 };
 
-START_TEST(a_file_is_another_when)
-{
+TEST_EACH(a_file_is_another_when, touches) {
     const struct timespec before[] = {touches[0].time, touches[0].time};
     const struct timespec after[] = {touches[_i].time, touches[_i].time};
     struct file_watch watch;
@@ -302,7 +291,6 @@ START_TEST(a_file_is_another_when)
     ck_assert_int_eq(file_watch_changed(&watch), touches[_i].changed);
     ck_assert(!file_watch_changed(&watch));
 }
-END_TEST
 
 static const struct {
     const char *missing;
@@ -315,30 +303,15 @@ static const struct {
     {"ca.pem", false, 0},
 };
 
-START_TEST(what_is_to_be_watched_has_to_be_there)
-{
+TEST_EACH(what_is_to_be_watched_has_to_be_there, absent) {
     f.config.register_webhook = absent[_i].registers;
     f.config.reload_cert = true;
     unlink(in_dir(absent[_i].missing));
     ck_assert_int_eq(live(1, NULL), absent[_i].status);
     ck_assert_uint_eq(lines_with("Failed to start HTTPS server"), absent[_i].status ? 1 : 0);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("admission_serve");
-    TCase *tc = tcase_create("serve");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, a_server_that_is_away_is_asked_again);
-    tcase_add_loop_test(tc, registers_then_renews, 0, (int)VPA_COUNT(lives));
-    tcase_add_loop_test(tc, a_stop_before_it_has_registered_is_no_failure, 0,
-                        (int)VPA_COUNT(stops));
-    tcase_add_loop_test(tc, a_file_is_another_when, 0, (int)VPA_COUNT(touches));
-    tcase_add_loop_test(tc, a_pair_that_is_gone_is_tried_again, 0, 2);
-    tcase_add_loop_test(tc, a_new_ca_is_put_into_the_registration, 0, (int)VPA_COUNT(cas));
-    tcase_add_loop_test(tc, what_is_to_be_watched_has_to_be_there, 0, (int)VPA_COUNT(absent));
-    suite_add_tcase(suite, tc);
-    return fixture_run(suite);
+    return run_tests("admission_serve", setup, teardown);
 }

@@ -106,8 +106,7 @@ static const char *max_cpu(void)
     return text;
 }
 
-START_TEST(nothing_shows_before_publishing)
-{
+TEST(nothing_shows_before_publishing) {
     ck_assert_int_eq(vpa_event(VPA_REFLECTOR_ADDED, VPA("a", "web")), 0);
     ck_assert_int_gt(changes, 0);
     ck_assert_str_eq(names_of("Deployment", "web"), "");
@@ -116,10 +115,8 @@ START_TEST(nothing_shows_before_publishing)
     ck_assert_str_eq(names_of("Deployment", "other"), "");
     ck_assert_uint_eq(vpa_cache_count(snapshot_builder_vpas(builder)), 1);
 }
-END_TEST
 
-START_TEST(old_snapshots_stay_as_they_were)
-{
+TEST(old_snapshots_stay_as_they_were) {
     const char *names = "";
 
     ck_assert_int_eq(vpa_event(VPA_REFLECTOR_ADDED, VPA("a", "web")), 0);
@@ -134,10 +131,8 @@ START_TEST(old_snapshots_stay_as_they_were)
     snapshot_unref(old);
     snapshot_unref(NULL);
 }
-END_TEST
 
-START_TEST(lists_drop_what_they_do_not_have)
-{
+TEST(lists_drop_what_they_do_not_have) {
     ck_assert_int_eq(vpa_event(VPA_REFLECTOR_ADDED, VPA("a", "web")), 0);
     ck_assert_int_eq(vpa_event(VPA_REFLECTOR_ADDED, VPA("b", "web")), 0);
     begin_list(snapshot_builder_vpas(builder));
@@ -146,7 +141,6 @@ START_TEST(lists_drop_what_they_do_not_have)
     snapshot_builder_publish(builder, NULL);
     ck_assert_str_eq(names_of("Deployment", "web"), "b ");
 }
-END_TEST
 
 /* The target of the unknown VPA that stands there, "-" for one that cannot be told, "" for none. */
 static const char *unknown_of(const char *kind, const char *name)
@@ -166,8 +160,7 @@ static const char *unknown_of(const char *kind, const char *name)
     "','namespace':'ns'},'spec':{'targetRef':{'kind':'Deployment','name':'" target                 \
     "'},'updatePolicy':5}}"
 
-START_TEST(undecodable_objects_are_unknown)
-{
+TEST(undecodable_objects_are_unknown) {
     ck_assert_int_eq(vpa_event(VPA_REFLECTOR_ADDED, VPA("a", "web")), 0);
     ck_assert_int_eq(vpa_event(VPA_REFLECTOR_MODIFIED, UNKNOWN_VPA("a", "db")), -1);
     snapshot_builder_publish(builder, NULL);
@@ -188,7 +181,6 @@ START_TEST(undecodable_objects_are_unknown)
     ck_assert_str_eq(unknown_of("", ""), "");
     ck_assert_int_eq(vpa_event(VPA_REFLECTOR_DELETED, VPA("a", "web")), 0);
 }
-END_TEST
 
 static void count_letter(void *ctx, const struct vpa_object *vpa)
 {
@@ -227,8 +219,7 @@ static void put(const char *text)
     (void)vpa_event(VPA_REFLECTOR_MODIFIED, text);
 }
 
-START_TEST(a_namespace_knows_its_targets)
-{
+TEST(a_namespace_knows_its_targets) {
     ck_assert_str_eq(targeting_now(), "");
     put(VPA("a", "web"));
     put(VPA("b", "web"));
@@ -257,10 +248,8 @@ START_TEST(a_namespace_knows_its_targets)
     ck_assert_str_eq(targeting(old), "a b c ");
     snapshot_unref(old);
 }
-END_TEST
 
-START_TEST(selectors_without_target_are_kept_apart)
-{
+TEST(selectors_without_target_are_kept_apart) {
     ck_assert_int_eq(vpa_event(VPA_REFLECTOR_ADDED,
                                "{'metadata':{'name':'s','namespace':'ns'},'spec':{'selector':{"
                                "'matchLabels':{'a':'b'}}}}"),
@@ -268,7 +257,6 @@ START_TEST(selectors_without_target_are_kept_apart)
     snapshot_builder_publish(builder, NULL);
     ck_assert_str_eq(names_of("", ""), "s ");
 }
-END_TEST
 
 static const char *limits_error(void)
 {
@@ -287,8 +275,7 @@ static const char *limits_error(void)
 
 /* Bounds that nobody knows are not taken for none: the reason stays until the object is readable
  * again, or gone. */
-START_TEST(unreadable_limit_ranges_leave_their_error)
-{
+TEST(unreadable_limit_ranges_leave_their_error) {
     ck_assert_int_eq(range_event(VPA_REFLECTOR_ADDED, RANGE("a", "2")), 0);
     ck_assert_int_eq(range_event(VPA_REFLECTOR_ADDED, UNREADABLE_RANGE("c")), -1);
     snapshot_builder_publish(builder, NULL);
@@ -309,13 +296,11 @@ START_TEST(unreadable_limit_ranges_leave_their_error)
     snapshot_builder_publish(builder, NULL);
     ck_assert_str_eq(max_cpu(), "none");
 }
-END_TEST
 
 #define RATIO(type) "{'type':'" type "','maxLimitRequestRatio':{'cpu':'1500m'}}"
 
 /* What is folded outlives the objects that it is made of. */
-START_TEST(a_snapshot_keeps_its_ratios)
-{
+TEST(a_snapshot_keeps_its_ratios) {
     ck_assert_int_eq(
         range_event(VPA_REFLECTOR_ADDED,
                     "{'metadata':{'name':'a','namespace':'ns'},'spec':{'limits':[" RATIO(
@@ -331,10 +316,8 @@ START_TEST(a_snapshot_keeps_its_ratios)
     ck_assert_str_eq(fixture_list_text(&arena, &ratios->pod), "cpu=1500m");
     snapshot_unref(s);
 }
-END_TEST
 
-START_TEST(limit_ranges_fold_per_namespace)
-{
+TEST(limit_ranges_fold_per_namespace) {
     ck_assert_str_eq(max_cpu(), "none");
     ck_assert_int_eq(range_event(VPA_REFLECTOR_ADDED, RANGE("a", "2")), 0);
     ck_assert_int_eq(range_event(VPA_REFLECTOR_ADDED, RANGE("b", "1")), 0);
@@ -360,7 +343,6 @@ START_TEST(limit_ranges_fold_per_namespace)
     snapshot_builder_publish(builder, NULL);
     ck_assert_str_eq(max_cpu(), "none");
 }
-END_TEST
 
 static bool panicking(void)
 {
@@ -380,8 +362,7 @@ static void panic_event(enum vpa_reflector_event event, const char *name)
     snapshot_builder_publish(builder, NULL);
 }
 
-START_TEST(panic_follows_its_config_map)
-{
+TEST(panic_follows_its_config_map) {
     panic_event(VPA_REFLECTOR_ADDED, "other");
     ck_assert(!panicking());
     panic_event(VPA_REFLECTOR_ADDED, "vpa-panic");
@@ -394,24 +375,8 @@ START_TEST(panic_follows_its_config_map)
     snapshot_builder_publish(builder, NULL);
     ck_assert(!panicking());
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("admission_snapshot");
-    TCase *tc = tcase_create("snapshot");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, nothing_shows_before_publishing);
-    tcase_add_test(tc, old_snapshots_stay_as_they_were);
-    tcase_add_test(tc, lists_drop_what_they_do_not_have);
-    tcase_add_test(tc, undecodable_objects_are_unknown);
-    tcase_add_test(tc, a_namespace_knows_its_targets);
-    tcase_add_test(tc, selectors_without_target_are_kept_apart);
-    tcase_add_test(tc, limit_ranges_fold_per_namespace);
-    tcase_add_test(tc, a_snapshot_keeps_its_ratios);
-    tcase_add_test(tc, unreadable_limit_ranges_leave_their_error);
-    tcase_add_test(tc, panic_follows_its_config_map);
-    suite_add_tcase(suite, tc);
-    return fixture_run(suite);
+    return run_tests("admission_snapshot", setup, teardown);
 }

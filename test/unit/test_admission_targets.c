@@ -20,8 +20,7 @@ static size_t scale_reads(const struct fixture *f)
     return reads;
 }
 
-START_TEST(targets_stay_known_through_quiet_hours)
-{
+TEST(targets_stay_known_through_quiet_hours) {
     struct fixture f = {.vpas = CLONE_VPA ",{'metadata':{'name':'w','namespace':'n'},'spec':{"
                                           "'selector':{'matchLabels':{'app':'w'}}}}"};
     struct vpa_error err;
@@ -44,7 +43,6 @@ START_TEST(targets_stay_known_through_quiet_hours)
     ck_assert_uint_ge(scale_reads(&f), before + 2); /* read anew every 10 to 20 minutes */
     fixture_stop(&f);
 }
-END_TEST
 
 #define CLONES 1100 /* more than wait in line at a time */
 #define OF_CLONE                                                                                   \
@@ -109,8 +107,7 @@ static size_t clones_asked(struct fixture *f)
 }
 
 /* All traffic goes to a new replica as soon as it is ready. */
-START_TEST(a_webhook_that_starts_asks_for_all_targets_first)
-{
+TEST(a_webhook_that_starts_asks_for_all_targets_first) {
     struct fixture f = {.vpas = ""};
 
     start_with_clones(&f, CLONES);
@@ -128,12 +125,10 @@ START_TEST(a_webhook_that_starts_asks_for_all_targets_first)
     ck_assert_int_lt(vpa_loop_monotonic(f.loop) - begun, 10 * VPA_SECOND);
     stop_with_observe(&f);
 }
-END_TEST
 
 /* Their server may be broken, and a pod of it wait for us: for a minute at most where one or the
  * other answers, for five seconds where none does. */
-START_TEST(a_webhook_waits_for_scales_a_minute_at_most)
-{
+TEST_TIMES(a_webhook_waits_for_scales_a_minute_at_most, 2) {
     static const struct {
         int clones;
         vpa_duration delay, patience;
@@ -158,11 +153,9 @@ START_TEST(a_webhook_waits_for_scales_a_minute_at_most)
     fixture_quiet();
     stop_with_observe(&f);
 }
-END_TEST
 
 /* No such kind, none at all, or one that is in the caches: nothing to wait for. */
-START_TEST(a_webhook_does_not_wait_for_what_cannot_be_asked)
-{
+TEST_TIMES(a_webhook_does_not_wait_for_what_cannot_be_asked, 4) {
     static const char *const vpas[] = {
         CLONE_VPA, "",
         "{'metadata':{'name':'v','namespace':'n'},'spec':{'targetRef':{'apiVersion':'apps/v1',"
@@ -178,7 +171,6 @@ START_TEST(a_webhook_does_not_wait_for_what_cannot_be_asked)
     ck_assert(!is_asking(&f));
     stop_with_observe(&f);
 }
-END_TEST
 
 #define TARGETING(YEAR, MODE)                                                                      \
     "{'metadata':{'name':'a','namespace':'n','creationTimestamp':'" YEAR                           \
@@ -202,8 +194,7 @@ static const struct {
     {TARGETING("2020", "Auto") "," SELECTING, {.code = 403}, "b"},
 };
 
-START_TEST(a_weaker_vpa_does_not_get_a_pod_while_a_target_does_not_answer)
-{
+TEST_EACH(a_weaker_vpa_does_not_get_a_pod_while_a_target_does_not_answer, strengths) {
     struct fixture f = {.vpas = strengths[_i].vpas};
     struct sim_answer scale = strengths[_i].scale;
     const struct vpa_object *vpa;
@@ -233,20 +224,8 @@ START_TEST(a_weaker_vpa_does_not_get_a_pod_while_a_target_does_not_answer)
     snapshot_unref(snapshot);
     fixture_stop(&f);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("admission_targets");
-    TCase *c = tcase_create("admission_targets");
-
-    tcase_set_timeout(c, 60);
-    tcase_add_test(c, targets_stay_known_through_quiet_hours);
-    tcase_add_test(c, a_webhook_that_starts_asks_for_all_targets_first);
-    tcase_add_loop_test(c, a_webhook_waits_for_scales_a_minute_at_most, 0, 2);
-    tcase_add_loop_test(c, a_webhook_does_not_wait_for_what_cannot_be_asked, 0, 4);
-    tcase_add_loop_test(c, a_weaker_vpa_does_not_get_a_pod_while_a_target_does_not_answer, 0,
-                        (int)VPA_COUNT(strengths));
-    suite_add_tcase(suite, c);
-    return fixture_run(suite);
+    return run_tests_within(60, "admission_targets", NULL, NULL);
 }

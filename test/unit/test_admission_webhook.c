@@ -149,8 +149,7 @@ static void expect_ours(const char *ca)
     registration_view_release(&view);
 }
 
-START_TEST(what_is_right_stays_and_what_is_not_is_made_anew)
-{
+TEST_EACH(what_is_right_stays_and_what_is_not_is_made_anew, registers) {
     const struct register_row *row = &registers[_i];
     struct vpa_error err;
 
@@ -165,7 +164,6 @@ START_TEST(what_is_right_stays_and_what_is_not_is_made_anew)
     if (strstr(row->calls, "PATCH"))
         expect_ours(CA);
 }
-END_TEST
 
 /* What others leave out stays so, however ours is written. */
 static const struct {
@@ -178,8 +176,7 @@ static const struct {
     {SELECTOR, SELECTOR "{\"key\":\"a\",\"operator\":\"Exists\"}," AKS ",", 0, "GET DELETE POST"},
 };
 
-START_TEST(namespaces_that_others_leave_out_stay_left_out)
-{
+TEST_EACH(namespaces_that_others_leave_out_stay_left_out, others) {
     struct vpa_error err;
 
     sim_cluster_put_text(sim, registered(CA, others[_i].from, others[_i].to));
@@ -191,12 +188,10 @@ START_TEST(namespaces_that_others_leave_out_stay_left_out)
     const char *text = text_of(live());
     ck_assert_msg(strstr(text, "\"values\":[\"\"]}," AKS "]") != NULL, "%s", text);
 }
-END_TEST
 
 /* Labels that others have set stay where ours are written, also one that tells an enforcer to keep
  * away. */
-START_TEST(labels_of_others_stay)
-{
+TEST_TIMES(labels_of_others_stay, 2) {
     struct vpa_error err;
     const char *theirs = vpa_arena_printf(
         &arena, "\"metadata\":{\"name\":\"" NAME "\"%s",
@@ -209,11 +204,9 @@ START_TEST(labels_of_others_stay)
     expect_ours(CA);
     ck_assert_uint_eq(vpa_json_count(vpa_json_at(live(), "metadata.labels")), _i ? 3U : 2U);
 }
-END_TEST
 
 /* An injector's caBundle stays when our flags are new, and so does what says that it is his. */
-START_TEST(a_bundle_that_is_not_ours_stays)
-{
+TEST(a_bundle_that_is_not_ours_stays) {
     struct vpa_error err;
 
     sim_cluster_put_text(sim, registered(OTHER_CA, METADATA, CERT_MANAGERS));
@@ -223,11 +216,9 @@ START_TEST(a_bundle_that_is_not_ours_stays)
     expect_ours(OTHER_CA);
     ck_assert_ptr_nonnull(vpa_json_at(live(), "metadata.annotations"));
 }
-END_TEST
 
 /* ... to the byte, whatever it is. */
-START_TEST(a_bundle_that_cannot_be_read_stays)
-{
+TEST(a_bundle_that_cannot_be_read_stays) {
     struct vpa_error err;
     const char *garbled = registered("other", METADATA, CERT_MANAGERS);
 
@@ -239,11 +230,9 @@ START_TEST(a_bundle_that_cannot_be_read_stays)
     const struct vpa_json *hook = vpa_json_first(vpa_json_find(live(), "webhooks"));
     ck_assert_str_eq(vpa_json_string(vpa_json_at(hook, "clientConfig.caBundle")), "!!!!");
 }
-END_TEST
 
 /* An older replica repairs what is gone, by its own flags: ours are the newer ones. */
-START_TEST(what_an_older_replica_puts_back_is_made_anew)
-{
+TEST(what_an_older_replica_puts_back_is_made_anew) {
     struct vpa_error err;
 
     sim_cluster_put_text(sim, registered(CA, "\"pods\"", "\"configmaps\""));
@@ -252,7 +241,6 @@ START_TEST(what_an_older_replica_puts_back_is_made_anew)
     ck_assert_str_eq(vpa_buf_text(&calls), "GET DELETE POST GET DELETE POST");
     expect_ours(CA);
 }
-END_TEST
 
 static const struct refusal_row {
     const char *method;
@@ -288,8 +276,7 @@ static const struct refusal_row {
     {"PATCH", 415, "GET PATCH DELETE POST", NULL, 0},
 };
 
-START_TEST(refusals_end_the_registration_but_for_a_faster_replica)
-{
+TEST_EACH(refusals_end_the_registration_but_for_a_faster_replica, refusals) {
     const struct refusal_row *row = &refusals[_i];
     struct vpa_error err = {0};
 
@@ -309,7 +296,6 @@ START_TEST(refusals_end_the_registration_but_for_a_faster_replica)
     if (row->error)
         ck_assert_msg(vpa_str_starts_with(err.text, row->error), "%s", err.text);
 }
-END_TEST
 
 /* ---- a new CA ---- */
 
@@ -334,8 +320,7 @@ static const struct reload_row {
     {NULL, OTHER_CA, NULL, "", NULL, "", 0},
 };
 
-START_TEST(a_new_ca_is_put_where_it_differs)
-{
+TEST_EACH(a_new_ca_is_put_where_it_differs, reloads) {
     const struct reload_row *row = &reloads[_i];
 
     sim_cluster_put_text(sim, registered(row->ca, row->from, row->to));
@@ -351,16 +336,13 @@ START_TEST(a_new_ca_is_put_where_it_differs)
         ck_assert_str_eq(written, "{\"webhooks\":[{\"name\":\"vpa.k8s.io\",\"clientConfig\":{"
                                   "\"caBundle\":\"LUNBLQ==\"}}]}");
 }
-END_TEST
 
-START_TEST(the_file_is_read_or_there_is_none)
-{
+TEST(the_file_is_read_or_there_is_none) {
     write_ca(CA);
     vpa_auto_free char *text = webhook_read_ca(ca_file);
     ck_assert_str_eq(text, CA);
     ck_assert_ptr_null(webhook_read_ca("/nonexistent"));
 }
-END_TEST
 
 /* ---- a patch whose test fails ---- */
 
@@ -390,8 +372,7 @@ static const struct {
     {"a:b,:c", NULL},
 };
 
-START_TEST(labels_of_the_registration)
-{
+TEST_EACH(labels_of_the_registration, label_flags) {
     vpa_auto_buf text = VPA_BUF(1 << 16);
     const struct vpa_json *labels;
 
@@ -403,10 +384,8 @@ START_TEST(labels_of_the_registration)
     else
         ck_assert_ptr_null(labels);
 }
-END_TEST
 
-START_TEST(a_test_that_fails_is_a_conflict)
-{
+TEST_EACH(a_test_that_fails_is_a_conflict, tests) {
     vpa_auto_buf body = VPA_BUF(16);
     struct vpa_error err = {0};
 
@@ -421,28 +400,8 @@ START_TEST(a_test_that_fails_is_a_conflict)
     refused = NULL;
     ck_assert_int_eq(webhook_call(client, VPA_KUBE_PATCH_JSON, NAME, &body, &err), 0);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("admission_webhook");
-    TCase *tc = tcase_create("webhook");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_loop_test(tc, what_is_right_stays_and_what_is_not_is_made_anew, 0,
-                        (int)VPA_COUNT(registers));
-    tcase_add_loop_test(tc, namespaces_that_others_leave_out_stay_left_out, 0,
-                        (int)VPA_COUNT(others));
-    tcase_add_loop_test(tc, labels_of_others_stay, 0, 2);
-    tcase_add_test(tc, a_bundle_that_is_not_ours_stays);
-    tcase_add_test(tc, a_bundle_that_cannot_be_read_stays);
-    tcase_add_test(tc, what_an_older_replica_puts_back_is_made_anew);
-    tcase_add_loop_test(tc, refusals_end_the_registration_but_for_a_faster_replica, 0,
-                        (int)VPA_COUNT(refusals));
-    tcase_add_loop_test(tc, a_new_ca_is_put_where_it_differs, 0, (int)VPA_COUNT(reloads));
-    tcase_add_test(tc, the_file_is_read_or_there_is_none);
-    tcase_add_loop_test(tc, labels_of_the_registration, 0, VPA_COUNT(label_flags));
-    tcase_add_loop_test(tc, a_test_that_fails_is_a_conflict, 0, (int)VPA_COUNT(tests));
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("admission_webhook", setup, teardown);
 }

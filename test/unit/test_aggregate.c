@@ -18,8 +18,7 @@ static void teardown(void)
     vpa_arena_release(&arena);
 }
 
-START_TEST(defaults_are_upstreams)
-{
+TEST(defaults_are_upstreams) {
     ck_assert_uint_eq(global.cpu_options.buckets, 176);
     ck_assert_int_eq(global.memory_interval, DAY);
     ck_assert_int_eq(global.memory_interval_count, 8);
@@ -29,7 +28,6 @@ START_TEST(defaults_are_upstreams)
     ck_assert_str_eq(vpa_kind_name(VPA_KIND_CPU), "cpu");
     ck_assert_str_eq(vpa_kind_name(VPA_KIND_MEMORY), "memory");
 }
-END_TEST
 
 /* ---- settings ---- */
 
@@ -81,8 +79,7 @@ static bool controls(const struct vpa_settings *s, enum vpa_kind kind)
     return !s->has_controlled || memchr(s->controlled, (int)kind, s->controlled_count);
 }
 
-START_TEST(policy_gives_settings)
-{
+TEST_EACH(policy_gives_settings, policies) {
     struct vpa_settings s;
     const struct vpa_container_policy *policy =
         policies[_i].policy[0] ? policy_of(&arena, policies[_i].policy) : NULL;
@@ -108,10 +105,8 @@ START_TEST(policy_gives_settings)
     ck_assert_double_eq(s.oom_bump_up_ratio, 1.2);
     ck_assert_int_eq(s.memory_interval, DAY);
 }
-END_TEST
 
-START_TEST(window_wraps_like_upstream)
-{
+TEST(window_wraps_like_upstream) {
     struct vpa_settings s;
 
     vpa_settings_init(&s, &global);
@@ -120,12 +115,10 @@ START_TEST(window_wraps_like_upstream)
     s.memory_interval_count = INT64_MAX;
     ck_assert_int_eq(vpa_settings_window(&s), -2147483647 * VPA_SECOND);
 }
-END_TEST
 
 /* ---- samples ---- */
 
-START_TEST(times_and_count_are_of_cpu_samples)
-{
+TEST(times_and_count_are_of_cpu_samples) {
     struct vpa_aggregate a;
     vpa_time t = at("2026-01-15T13:00:00Z");
 
@@ -143,12 +136,10 @@ START_TEST(times_and_count_are_of_cpu_samples)
     ck_assert(vpa_decay_is_empty(&a.memory));
     vpa_aggregate_release(&a);
 }
-END_TEST
 
 /* Only what is more than the other one can hold it: of as many samples neither does. */
 /* A histogram of so far ahead that a sample of now would weigh nothing: to the nanosecond. */
-START_TEST(a_stored_reference_lies_so_far_ahead_at_most)
-{
+TEST(a_stored_reference_lies_so_far_ahead_at_most) {
     vpa_time t = at("2026-01-15T13:00:00Z");
     vpa_time last = t + (vpa_time)global.cpu_half_life * VPA_DECAY_MAX_EXPONENT;
     struct vpa_checkpoint_status status = {.cpu = {.reference = t}, .memory = {.reference = t}};
@@ -167,10 +158,8 @@ START_TEST(a_stored_reference_lies_so_far_ahead_at_most)
     ck_assert_int_eq(vpa_aggregate_check_stored(&global, &status, t, &err), -1);
     ck_assert_int_eq(vpa_aggregate_check_stored(&global, &status, VPA_TIME_UNSET, &err), 0);
 }
-END_TEST
 
-START_TEST(takes_out_what_it_has)
-{
+TEST(takes_out_what_it_has) {
     struct vpa_aggregate a, b;
     vpa_time t = at("2026-01-15T13:00:00Z");
 
@@ -194,11 +183,9 @@ START_TEST(takes_out_what_it_has)
     vpa_aggregate_release(&a);
     vpa_aggregate_release(&b);
 }
-END_TEST
 
 /* Of both kinds, each sample by itself. */
-START_TEST(what_is_left_is_as_if_the_other_had_never_been)
-{
+TEST(what_is_left_is_as_if_the_other_had_never_been) {
     struct vpa_aggregate a, b, left;
     vpa_time t = at("2026-01-15T13:00:00Z");
 
@@ -227,11 +214,9 @@ START_TEST(what_is_left_is_as_if_the_other_had_never_been)
     vpa_aggregate_release(&b);
     vpa_aggregate_release(&left);
 }
-END_TEST
 
 /* Of one that saw fewer samples of the same time, and was there before. */
-START_TEST(what_is_older_stays_whatever_was_counted_since)
-{
+TEST(what_is_older_stays_whatever_was_counted_since) {
     struct vpa_aggregate a, b;
     vpa_time t = at("2026-01-15T13:00:00Z"), later = t + 24 * VPA_HOUR;
 
@@ -252,11 +237,9 @@ START_TEST(what_is_older_stays_whatever_was_counted_since)
     vpa_aggregate_release(&a);
     vpa_aggregate_release(&b);
 }
-END_TEST
 
 /* The other one has dropped the label set that its first sample was of, say. */
-START_TEST(nothing_is_left_where_no_weight_is)
-{
+TEST(nothing_is_left_where_no_weight_is) {
     struct vpa_aggregate a, b;
     vpa_time t = at("2026-01-15T13:00:00Z");
 
@@ -273,10 +256,8 @@ START_TEST(nothing_is_left_where_no_weight_is)
     vpa_aggregate_release(&a);
     vpa_aggregate_release(&b);
 }
-END_TEST
 
-START_TEST(merge_takes_the_widest_times)
-{
+TEST(merge_takes_the_widest_times) {
     struct vpa_aggregate a, b, empty;
     vpa_time t = at("2026-01-15T13:00:00Z");
 
@@ -303,7 +284,6 @@ START_TEST(merge_takes_the_widest_times)
     vpa_aggregate_release(&b);
     vpa_aggregate_release(&empty);
 }
-END_TEST
 
 static const struct {
     const char *name;
@@ -319,8 +299,7 @@ static const struct {
     {"memory only, a window ago", -1, 0, 8, true, true, true},
 };
 
-START_TEST(expiry_and_garbage)
-{
+TEST_EACH(expiry_and_garbage, expiries) {
     struct vpa_aggregate a;
     vpa_time t = at("2026-01-15T00:00:00Z");
 
@@ -335,12 +314,10 @@ START_TEST(expiry_and_garbage)
     ck_assert_int_eq(vpa_aggregate_is_garbage(&a, false, now), expiries[_i].garbage_unfed);
     vpa_aggregate_release(&a);
 }
-END_TEST
 
 /* ---- stored form ---- */
 
-START_TEST(stored_form_of_example_e13)
-{
+TEST(stored_form_of_example_e13) {
     struct vpa_aggregate a, again;
     struct vpa_checkpoint_status status;
     struct vpa_error err;
@@ -369,7 +346,6 @@ START_TEST(stored_form_of_example_e13)
     vpa_aggregate_release(&a);
     vpa_aggregate_release(&again);
 }
-END_TEST
 
 static const struct {
     const char *name, *status, *text;
@@ -383,8 +359,7 @@ static const struct {
      "cannot load checkpoint with negative weight -1"},
 };
 
-START_TEST(refuses_checkpoints)
-{
+TEST_EACH(refuses_checkpoints, bad_statuses) {
     struct vpa_aggregate a;
     struct vpa_error err;
 
@@ -394,26 +369,8 @@ START_TEST(refuses_checkpoints)
     ck_assert_str_eq(err.text, bad_statuses[_i].text);
     vpa_aggregate_release(&a);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("aggregate");
-    TCase *tc = tcase_create("aggregate");
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, defaults_are_upstreams);
-    tcase_add_loop_test(tc, policy_gives_settings, 0, VPA_COUNT(policies));
-    tcase_add_test(tc, window_wraps_like_upstream);
-    tcase_add_test(tc, times_and_count_are_of_cpu_samples);
-    tcase_add_test(tc, a_stored_reference_lies_so_far_ahead_at_most);
-    tcase_add_test(tc, takes_out_what_it_has);
-    tcase_add_test(tc, what_is_left_is_as_if_the_other_had_never_been);
-    tcase_add_test(tc, what_is_older_stays_whatever_was_counted_since);
-    tcase_add_test(tc, nothing_is_left_where_no_weight_is);
-    tcase_add_test(tc, merge_takes_the_widest_times);
-    tcase_add_loop_test(tc, expiry_and_garbage, 0, VPA_COUNT(expiries));
-    tcase_add_test(tc, stored_form_of_example_e13);
-    tcase_add_loop_test(tc, refuses_checkpoints, 0, VPA_COUNT(bad_statuses));
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("aggregate", setup, teardown);
 }

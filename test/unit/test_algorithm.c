@@ -110,19 +110,16 @@ static struct vpa_estimate ask(const struct vpa_knowledge *k, vpa_time now)
 
 /* ---- registry ---- */
 
-START_TEST(names_find_algorithms)
-{
+TEST(names_find_algorithms) {
     ck_assert_ptr_eq(algorithm_at(0), vpa_algorithm_find(VPA_ALGORITHM_VPA));
     ck_assert_ptr_null(vpa_algorithm_find("none"));
     ck_assert_ptr_null(vpa_algorithm_find(""));
     for (int i = 0; i < algorithm_count(); i++)
         ck_assert_ptr_eq(vpa_algorithm_find(vpa_algorithm_name(algorithm_at(i))), algorithm_at(i));
 }
-END_TEST
 
 /* Every preset is a value that could be set. */
-START_TEST(presets_are_valid)
-{
+TEST_TIMES(presets_are_valid, algorithm_count()) {
     const struct vpa_algorithm *a = algorithm_at(_i);
     struct vpa_parameters p;
     size_t count;
@@ -137,7 +134,6 @@ START_TEST(presets_are_valid)
     }
     vpa_parameters_release(&p);
 }
-END_TEST
 
 /* ---- parameters ---- */
 
@@ -153,8 +149,7 @@ static const struct {
      "cpu-histogram-decay-half-life: 1ms is not within 1 to 31536000 seconds"},
 };
 
-START_TEST(wrong_values_change_nothing)
-{
+TEST_EACH(wrong_values_change_nothing, wrong) {
     struct vpa_parameters p, before;
 
     vpa_parameters_init(&p, algorithm_at(0));
@@ -166,10 +161,8 @@ START_TEST(wrong_values_change_nothing)
     vpa_parameters_release(&before);
     vpa_parameters_release(&p);
 }
-END_TEST
 
-START_TEST(unknown_keys_are_told_with_those_there_are)
-{
+TEST(unknown_keys_are_told_with_those_there_are) {
     struct vpa_parameters p;
 
     vpa_parameters_init(&p, algorithm_at(0));
@@ -180,10 +173,8 @@ START_TEST(unknown_keys_are_told_with_those_there_are)
     ck_assert_ptr_null(vpa_parameters_text(&p, "percentile"));
     vpa_parameters_release(&p);
 }
-END_TEST
 
-START_TEST(days_are_durations)
-{
+TEST(days_are_durations) {
     struct vpa_parameters p, q;
 
     vpa_parameters_init(&p, algorithm_at(0));
@@ -197,12 +188,10 @@ START_TEST(days_are_durations)
     vpa_parameters_release(&q);
     vpa_parameters_release(&p);
 }
-END_TEST
 
 /* ---- knowledge of any algorithm ---- */
 
-START_TEST(nothing_known_is_no_estimate)
-{
+TEST_TIMES(nothing_known_is_no_estimate, algorithm_count()) {
     struct vpa_method *m = preset_method(algorithm_at(_i));
     struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
     struct vpa_estimate e = {.bound[0].value[0] = 7};
@@ -216,10 +205,8 @@ START_TEST(nothing_known_is_no_estimate)
     vpa_knowledge_free(k);
     vpa_method_unref(m);
 }
-END_TEST
 
-START_TEST(bounds_are_in_order_and_above_nothing)
-{
+TEST_TIMES(bounds_are_in_order_and_above_nothing, algorithm_count()) {
     struct vpa_method *m = preset_method(algorithm_at(_i));
     struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
     vpa_time now = live(k, t0);
@@ -241,11 +228,9 @@ START_TEST(bounds_are_in_order_and_above_nothing)
     vpa_knowledge_free(k);
     vpa_method_unref(m);
 }
-END_TEST
 
 /* Saved and loaded, then both go on: the estimates stay together. */
-START_TEST(a_restart_loses_nothing)
-{
+TEST_TIMES(a_restart_loses_nothing, algorithm_count()) {
     struct vpa_method *m = preset_method(algorithm_at(_i));
     struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
     vpa_time now = live(k, t0);
@@ -265,10 +250,8 @@ START_TEST(a_restart_loses_nothing)
     vpa_knowledge_free(k);
     vpa_method_unref(m);
 }
-END_TEST
 
-START_TEST(an_empty_knowledge_outlives_a_restart)
-{
+TEST_TIMES(an_empty_knowledge_outlives_a_restart, algorithm_count()) {
     struct vpa_method *m = preset_method(algorithm_at(_i));
     struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
     struct vpa_knowledge *again = load(m, saved(k, t0), t0);
@@ -280,11 +263,9 @@ START_TEST(an_empty_knowledge_outlives_a_restart)
     vpa_knowledge_free(k);
     vpa_method_unref(m);
 }
-END_TEST
 
 /* Two halves of the replicas, merged, know what one that saw all of them knows. */
-START_TEST(merging_replicas_is_seeing_both)
-{
+TEST_TIMES(merging_replicas_is_seeing_both, algorithm_count()) {
     struct vpa_method *m = preset_method(algorithm_at(_i));
     struct vpa_knowledge *both = vpa_knowledge_new(m, t0), *half = vpa_knowledge_new(m, t0);
     struct vpa_knowledge *other = vpa_knowledge_new(m, t0);
@@ -310,10 +291,8 @@ START_TEST(merging_replicas_is_seeing_both)
     vpa_knowledge_free(both);
     vpa_method_unref(m);
 }
-END_TEST
 
-START_TEST(an_oom_raises_memory)
-{
+TEST_TIMES(an_oom_raises_memory, algorithm_count()) {
     struct vpa_method *m = preset_method(algorithm_at(_i));
     struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
     vpa_time now = live(k, t0);
@@ -324,12 +303,10 @@ START_TEST(an_oom_raises_memory)
     vpa_knowledge_free(k);
     vpa_method_unref(m);
 }
-END_TEST
 
 /* What a kill raised is raised as high and as long as without a restart, be it in the hour of the
  * kill or when its day is nearly over. */
-START_TEST(a_kill_outlives_a_restart)
-{
+TEST_TIMES(a_kill_outlives_a_restart, algorithm_count()) {
     struct vpa_method *m = preset_method(algorithm_at(_i));
     struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
     vpa_time now = live(k, t0);
@@ -352,11 +329,9 @@ START_TEST(a_kill_outlives_a_restart)
     vpa_knowledge_free(k);
     vpa_method_unref(m);
 }
-END_TEST
 
 /* A new process is told of the evictions of the last hour again: they are in what was stored. */
-START_TEST(a_kill_counts_once_over_restarts)
-{
+TEST_TIMES(a_kill_counts_once_over_restarts, algorithm_count()) {
     struct vpa_method *m = preset_method(algorithm_at(_i));
     struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
     vpa_time now = live(k, t0), killed = now;
@@ -381,11 +356,9 @@ START_TEST(a_kill_counts_once_over_restarts)
     vpa_knowledge_free(k);
     vpa_method_unref(m);
 }
-END_TEST
 
 /* A metrics server may say anything; what is made of it must be readable again. */
-START_TEST(absurd_amounts_outlive_a_restart)
-{
+TEST_TIMES(absurd_amounts_outlive_a_restart, algorithm_count()) {
     struct vpa_method *m = preset_method(algorithm_at(_i));
     struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
     vpa_time now = live(k, t0);
@@ -401,7 +374,6 @@ START_TEST(absurd_amounts_outlive_a_restart)
     vpa_knowledge_free(k);
     vpa_method_unref(m);
 }
-END_TEST
 
 static const struct {
     const char *text, *error;
@@ -417,8 +389,7 @@ static const struct {
      "lastSample is later than now"},
 };
 
-START_TEST(foreign_states_are_refused)
-{
+TEST_TIMES(foreign_states_are_refused, algorithm_count()) {
     const struct vpa_algorithm *a = algorithm_at(_i);
     struct vpa_method *m = preset_method(a);
     const char *name = vpa_algorithm_name(a);
@@ -435,11 +406,9 @@ START_TEST(foreign_states_are_refused)
     }
     vpa_method_unref(m);
 }
-END_TEST
 
 /* Clocks are a day apart at most: to the nanosecond. */
-START_TEST(a_last_sample_lies_a_day_ahead_at_most)
-{
+TEST_TIMES(a_last_sample_lies_a_day_ahead_at_most, algorithm_count()) {
     const struct vpa_algorithm *a = algorithm_at(_i);
     struct vpa_method *m = preset_method(a);
 
@@ -458,11 +427,9 @@ START_TEST(a_last_sample_lies_a_day_ahead_at_most)
     }
     vpa_method_unref(m);
 }
-END_TEST
 
 /* Whole ones, an hour ahead at most. */
-START_TEST(seconds_are_of_the_past)
-{
+TEST(seconds_are_of_the_past) {
     static const struct {
         double ahead;
         bool taken;
@@ -482,11 +449,9 @@ START_TEST(seconds_are_of_the_past)
         ck_assert_int_eq(out, seconds[i].taken ? second + (int64_t)seconds[i].ahead : 0);
     }
 }
-END_TEST
 
 /* As many maxima as there can be are read, and not one more. */
-START_TEST(maxima_are_bounded)
-{
+TEST_TIMES(maxima_are_bounded, 2) {
     int count = 2 * VPA_BUCKETS_MAX + _i;
     struct vpa_recent_max m = {.span = INT32_MAX};
     const struct vpa_json *object;
@@ -501,7 +466,6 @@ START_TEST(maxima_are_bounded)
     ck_assert(vpa_recent_max(&m) > 0 || _i > 0);
     vpa_recent_max_release(&m);
 }
-END_TEST
 
 /* Where the state has a number, something else is refused: no text, nothing below 0 or beyond all
  * bounds (VPA's own form is upstream's, which knows negative counts). Up to so many places of a
@@ -516,8 +480,7 @@ static bool is_cost(const char *text, size_t place)
     return strncmp(text + place - strlen("\"costs"), "\"costs", strlen("\"costs")) == 0;
 }
 
-START_TEST(what_is_no_number_is_refused)
-{
+TEST_TIMES(what_is_no_number_is_refused, algorithm_count()) {
     struct vpa_method *m = preset_method(algorithm_at(_i));
     struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
     vpa_time now = live(k, t0);
@@ -555,11 +518,9 @@ START_TEST(what_is_no_number_is_refused)
     vpa_knowledge_free(k);
     vpa_method_unref(m);
 }
-END_TEST
 
 /* Many replicas come and go; the state stays bounded, and what they told stays. */
-START_TEST(replicas_without_end_are_bounded)
-{
+TEST_TIMES(replicas_without_end_are_bounded, algorithm_count()) {
     struct vpa_method *m = preset_method(algorithm_at(_i));
     struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
     vpa_time t = t0;
@@ -573,12 +534,10 @@ START_TEST(replicas_without_end_are_bounded)
     vpa_knowledge_free(k);
     vpa_method_unref(m);
 }
-END_TEST
 
 /* ---- VPA's own ---- */
 
-START_TEST(vpa_is_the_aggregate_and_the_estimator)
-{
+TEST(vpa_is_the_aggregate_and_the_estimator) {
     struct vpa_method *m = preset_method(vpa_algorithm_find("vpa"));
     struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
     struct vpa_aggregation global;
@@ -614,10 +573,8 @@ START_TEST(vpa_is_the_aggregate_and_the_estimator)
     vpa_knowledge_free(k);
     vpa_method_unref(m);
 }
-END_TEST
 
-START_TEST(impossible_stored_histories_are_refused)
-{
+TEST(impossible_stored_histories_are_refused) {
     struct vpa_method *m = preset_method(vpa_algorithm_find("vpa"));
 
     ck_assert_ptr_null(
@@ -631,7 +588,6 @@ START_TEST(impossible_stored_histories_are_refused)
     ck_assert_str_eq(err.text, "open: replica, usage and oom are to be whole numbers");
     vpa_method_unref(m);
 }
-END_TEST
 
 static const struct {
     const char *state, *error;
@@ -664,8 +620,7 @@ static const struct {
     {"{\"oom\":[{\"time\":1,\"bytes\":1}]}", "oom: time is not a time"},
 };
 
-START_TEST(impossible_states_of_crane_are_refused)
-{
+TEST_EACH(impossible_states_of_crane_are_refused, bad_crane) {
     struct vpa_method *m = preset_method(vpa_algorithm_find("crane"));
 
     ck_assert_ptr_null(
@@ -676,10 +631,8 @@ START_TEST(impossible_states_of_crane_are_refused)
     ck_assert_str_eq(err.text, bad_crane[_i].error);
     vpa_method_unref(m);
 }
-END_TEST
 
-START_TEST(other_parameters_keep_what_was_learned)
-{
+TEST_TIMES(other_parameters_keep_what_was_learned, algorithm_count()) {
     struct vpa_method *m = preset_method(algorithm_at(_i));
     struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
     vpa_time now = live(k, t0);
@@ -691,7 +644,6 @@ START_TEST(other_parameters_keep_what_was_learned)
     vpa_knowledge_free(k);
     vpa_method_unref(m);
 }
-END_TEST
 
 /* The memory peak of a day that is not over is stored beside the histogram, one per replica; that
  * of a day that is over stands in the histogram, and none in both. The day of the first replica
@@ -704,8 +656,7 @@ static const struct {
     {36 * VPA_HOUR - 1, 1, 1}, {36 * VPA_HOUR, 0, 2},
 };
 
-START_TEST(vpa_stores_open_peaks_apart)
-{
+TEST_EACH(vpa_stores_open_peaks_apart, peak_times) {
     struct vpa_method *m = preset_method(vpa_algorithm_find(VPA_ALGORITHM_VPA));
     struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
 
@@ -727,40 +678,8 @@ START_TEST(vpa_stores_open_peaks_apart)
     vpa_knowledge_free(k);
     vpa_method_unref(m);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("algorithm");
-    TCase *tc = tcase_create("algorithm");
-    int all = algorithm_count();
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, names_find_algorithms);
-    tcase_add_loop_test(tc, presets_are_valid, 0, all);
-    tcase_add_loop_test(tc, wrong_values_change_nothing, 0, VPA_COUNT(wrong));
-    tcase_add_test(tc, unknown_keys_are_told_with_those_there_are);
-    tcase_add_test(tc, days_are_durations);
-    tcase_add_loop_test(tc, nothing_known_is_no_estimate, 0, all);
-    tcase_add_loop_test(tc, bounds_are_in_order_and_above_nothing, 0, all);
-    tcase_add_loop_test(tc, a_restart_loses_nothing, 0, all);
-    tcase_add_loop_test(tc, an_empty_knowledge_outlives_a_restart, 0, all);
-    tcase_add_loop_test(tc, merging_replicas_is_seeing_both, 0, all);
-    tcase_add_loop_test(tc, an_oom_raises_memory, 0, all);
-    tcase_add_loop_test(tc, a_kill_outlives_a_restart, 0, all);
-    tcase_add_loop_test(tc, a_kill_counts_once_over_restarts, 0, all);
-    tcase_add_loop_test(tc, absurd_amounts_outlive_a_restart, 0, all);
-    tcase_add_loop_test(tc, foreign_states_are_refused, 0, all);
-    tcase_add_test(tc, seconds_are_of_the_past);
-    tcase_add_loop_test(tc, maxima_are_bounded, 0, 2);
-    tcase_add_loop_test(tc, a_last_sample_lies_a_day_ahead_at_most, 0, all);
-    tcase_add_loop_test(tc, what_is_no_number_is_refused, 0, all);
-    tcase_add_loop_test(tc, replicas_without_end_are_bounded, 0, all);
-    tcase_add_loop_test(tc, other_parameters_keep_what_was_learned, 0, all);
-    tcase_add_test(tc, vpa_is_the_aggregate_and_the_estimator);
-    tcase_add_loop_test(tc, impossible_states_of_crane_are_refused, 0, VPA_COUNT(bad_crane));
-    tcase_add_loop_test(tc, vpa_stores_open_peaks_apart, 0, VPA_COUNT(peak_times));
-    tcase_add_test(tc, impossible_stored_histories_are_refused);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("algorithm", setup, teardown);
 }

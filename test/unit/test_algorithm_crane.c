@@ -100,8 +100,7 @@ static const char *naive_kills(const struct kill *kills, size_t count)
 }
 
 /* In any order; a second state takes the same ones from the first. */
-START_TEST(kills_that_matter_are_kept)
-{
+TEST_TIMES(kills_that_matter_are_kept, 12) {
     struct kill kills[40];
     struct vpa_knowledge *other = vpa_knowledge_new(m, t0);
     unsigned seed = (unsigned)_i;
@@ -118,11 +117,9 @@ START_TEST(kills_that_matter_are_kept)
     ck_assert_int_eq(vpa_knowledge_sample_count(other), 0);
     vpa_knowledge_free(other);
 }
-END_TEST
 
 /* Of one time the largest counts. */
-START_TEST(kills_of_one_time)
-{
+TEST(kills_of_one_time) {
     const struct kill largest[] = {{HOUR_NUMBER(1), 9}, {HOUR_NUMBER(2), 7}};
 
     ck_assert(add(VPA_USAGE_OOM, largest[0].t, 8));
@@ -133,12 +130,10 @@ START_TEST(kills_of_one_time)
     }
     ck_assert_str_eq(stored(k, "\"oom\":"), naive_kills(largest, 2));
 }
-END_TEST
 
 /* More than can be kept: the newest takes the place of the one before it; an older and larger one
  * pushes the newest out. */
-START_TEST(kills_are_bounded)
-{
+TEST(kills_are_bounded) {
     struct kill kills[KILLS_MAX];
 
     for (int i = 0; i < 40; i++) {
@@ -152,10 +147,8 @@ START_TEST(kills_are_bounded)
     ck_assert(add(VPA_USAGE_OOM, kills[0].t, kills[0].bytes));
     ck_assert_str_eq(stored(k, "\"oom\":"), naive_kills(kills, KILLS_MAX));
 }
-END_TEST
 
-START_TEST(old_kills_go)
-{
+TEST(old_kills_go) {
     const struct kill kills[] = {
         {HOUR_NUMBER(1), 9}, {HOUR_NUMBER(2), 7}, {HOUR_NUMBER(3), 5}, {HOUR_NUMBER(4), 3}};
 
@@ -171,7 +164,6 @@ START_TEST(old_kills_go)
     vpa_knowledge_age(k, kills[3].t + 7 * DAY + 1);
     ck_assert(vpa_knowledge_is_empty(k));
 }
-END_TEST
 
 /* ---- estimates ---- */
 
@@ -232,8 +224,7 @@ static const struct {
     {"specification", "true", VPA_TARGET, MEM, 2147483648.0},
 };
 
-START_TEST(parameters_have_effects)
-{
+TEST_EACH(parameters_have_effects, effects) {
     use(effects[_i].key, effects[_i].value);
     vpa_time end = live();
     struct vpa_estimate e = ask(end);
@@ -246,11 +237,9 @@ START_TEST(parameters_have_effects)
     ck_assert_msg(fabs(got - effects[_i].amount * factor) <= 1.0 + 1e-9 * got, "%s: %g, not %g",
                   effects[_i].key ? effects[_i].key : "presets", got, effects[_i].amount * factor);
 }
-END_TEST
 
 /* The upper bound's percentile counts when it is above the target's: of 0.9 and 0.95 the larger. */
-START_TEST(upper_bounds)
-{
+TEST(upper_bounds) {
     vpa_time end = live();
     double days = 1439.0 / 1440;
     struct vpa_estimate e = ask(end);
@@ -268,10 +257,8 @@ START_TEST(upper_bounds)
     ck_assert_double_eq_tol((double)e.bound[VPA_UPPER_BOUND].value[CPU],
                             1000 * 1.15 * (1 + 1 / days), 2.0);
 }
-END_TEST
 
-START_TEST(nothing_before_the_cooldown)
-{
+TEST(nothing_before_the_cooldown) {
     struct vpa_estimate e;
 
     ck_assert(add(VPA_USAGE_CPU, t0, 150));
@@ -286,11 +273,9 @@ START_TEST(nothing_before_the_cooldown)
     ck_assert(vpa_knowledge_estimate(k, &(struct vpa_question){t0, 1}, &e));
     ck_assert_int_le(e.bound[VPA_LOWER_BOUND].value[CPU], e.bound[VPA_TARGET].value[CPU]);
 }
-END_TEST
 
 /* A kill's need stands for as long as it counts, by its own ratio. */
-START_TEST(a_kill_asks_for_more)
-{
+TEST(a_kill_asks_for_more) {
     live();
     vpa_amount usual = target(MEM, t0 + DAY);
 
@@ -313,12 +298,10 @@ START_TEST(a_kill_asks_for_more)
     ck_assert(add(VPA_USAGE_OOM, t0, 4000 * MI));
     ck_assert_int_eq(target(MEM, t0 + DAY), usual);
 }
-END_TEST
 
 /* ---- the ring ---- */
 
-START_TEST(seven_days_are_kept)
-{
+TEST(seven_days_are_kept) {
     struct vpa_estimate e;
 
     ck_assert(add(VPA_USAGE_CPU, t0, 950));
@@ -341,11 +324,9 @@ START_TEST(seven_days_are_kept)
     ck_assert(vpa_knowledge_is_empty(k));
     ck_assert(!vpa_knowledge_estimate(k, &(struct vpa_question){t0 + 14 * DAY, 1}, &e));
 }
-END_TEST
 
 /* What a slot held is gone when a sample comes seven days later. */
-START_TEST(a_slot_begins_anew)
-{
+TEST(a_slot_begins_anew) {
     ck_assert(add(VPA_USAGE_CPU, t0, 950));
     ck_assert(add(VPA_USAGE_CPU, t0 + 7 * DAY, 150));
     ck_assert_str_eq(stored(k, "\"cpu\":"),
@@ -354,11 +335,9 @@ START_TEST(a_slot_begins_anew)
                      "\"memory\":{\"bucketSize\":104857600,\"slotSeconds\":86400,\"slots\":[]},"
                      "\"oom\":[]}}");
 }
-END_TEST
 
 /* A history of a minute has slots of nine seconds: whole ones, rounded up. */
-START_TEST(slots_are_whole_seconds)
-{
+TEST(slots_are_whole_seconds) {
     use("cpu-model-history-length", "1m");
     ck_assert(add(VPA_USAGE_CPU, t0 + 8 * VPA_SECOND, 150));
     ck_assert(add(VPA_USAGE_CPU, t0 + 9 * VPA_SECOND, 150));
@@ -369,17 +348,14 @@ START_TEST(slots_are_whole_seconds)
     use("mem-model-history-length", "200h");
     ck_assert(vpa_method_memory(m) == 200 * VPA_HOUR);
 }
-END_TEST
 
 /* Before the epoch there is one slot only. */
-START_TEST(times_before_the_epoch)
-{
+TEST(times_before_the_epoch) {
     ck_assert(add(VPA_USAGE_CPU, vpa_time_from_unix(-1, 0), 150));
     ck_assert(add(VPA_USAGE_CPU, vpa_time_from_unix(-999999, 0), 150));
     ck_assert_ptr_nonnull(
         strstr(stored(k, "\"cpu\":"), "[{\"slot\":0,\"first\":1,\"weights\":[0.3]}]"));
 }
-END_TEST
 
 /* ---- stored form ---- */
 
@@ -403,8 +379,7 @@ static struct vpa_knowledge *load(const char *state)
     return vpa_knowledge_load(m, json(&arena, text), t0 + 2 * DAY, &err);
 }
 
-START_TEST(the_stored_form)
-{
+TEST(the_stored_form) {
     ck_assert_str_eq(stored(k, "\"state\":"), STATE("null", "null", "0", "", "", ""));
     ck_assert(add(VPA_USAGE_CPU, t0 + VPA_SECOND, 150));
     ck_assert(add(VPA_USAGE_CPU, t0 + DAY + 3 * VPA_SECOND / 2, 950));
@@ -422,7 +397,6 @@ START_TEST(the_stored_form)
     ck_assert_str_eq(stored(again, "\"state\":"), STATE("null", "null", "0", "", "", ""));
     vpa_knowledge_free(again);
 }
-END_TEST
 
 /* Empty buckets at the end are room for later ones. */
 static const char *without_room(const char *text)
@@ -440,8 +414,7 @@ static const char *without_room(const char *text)
 }
 
 /* Two states are one of all their samples, whichever is merged into the other. */
-START_TEST(merged_is_seen_together)
-{
+TEST_TIMES(merged_is_seen_together, 8) {
     struct vpa_knowledge *all = vpa_knowledge_new(m, t0), *other = vpa_knowledge_new(m, t0);
     unsigned seed = (unsigned)_i * 31;
 
@@ -465,11 +438,9 @@ START_TEST(merged_is_seen_together)
     vpa_knowledge_free(all);
     vpa_knowledge_free(other);
 }
-END_TEST
 
 /* An older slot than that in its place is left out, a newer one takes it. */
-START_TEST(merging_times_apart)
-{
+TEST(merging_times_apart) {
     struct vpa_knowledge *other = vpa_knowledge_new(m, t0);
 
     ck_assert(add(VPA_USAGE_CPU, t0 + 7 * DAY, 150));
@@ -485,11 +456,9 @@ START_TEST(merging_times_apart)
                                  "\"lastSample\":\"2026-03-09T00:00:00.000000Z\",\"samples\":4,"));
     vpa_knowledge_free(other);
 }
-END_TEST
 
 /* One that has seen nothing yet has no first sample. */
-START_TEST(merging_nothing_changes_nothing)
-{
+TEST(merging_nothing_changes_nothing) {
     struct vpa_knowledge *other = vpa_knowledge_new(m, t0);
 
     ck_assert(add(VPA_USAGE_CPU, t0, 150));
@@ -498,11 +467,9 @@ START_TEST(merging_nothing_changes_nothing)
         strstr(stored(k, "\"state\":"), "{\"firstSample\":\"2026-03-01T00:00:00.000000Z\","));
     vpa_knowledge_free(other);
 }
-END_TEST
 
 #define MANY "9223372036854775806"
-START_TEST(samples_are_counted_without_end)
-{
+TEST(samples_are_counted_without_end) {
     struct vpa_knowledge *a = load(STATE("null", "null", MANY, "", "", ""));
     struct vpa_knowledge *b = load(STATE("null", "null", MANY, "", "", ""));
 
@@ -516,7 +483,6 @@ START_TEST(samples_are_counted_without_end)
     vpa_knowledge_free(a);
     vpa_knowledge_free(b);
 }
-END_TEST
 
 #define OF(KIND, SIZE, SECONDS, SLOT)                                                              \
     "{\"" KIND "\":{\"bucketSize\":" SIZE ",\"slotSeconds\":" SECONDS ",\"slots\":[" SLOT "]}}}"
@@ -570,8 +536,7 @@ static const struct {
      "oom: bytes is not a number of bytes"},
 };
 
-START_TEST(states_are_read_or_refused)
-{
+TEST_EACH(states_are_read_or_refused, states) {
     struct vpa_knowledge *got = load(states[_i].state);
 
     if (states[_i].says) {
@@ -583,12 +548,10 @@ START_TEST(states_are_read_or_refused)
     }
     vpa_knowledge_free(got);
 }
-END_TEST
 
 /* Weights of other buckets and slots go to the middles of theirs: half a day's slot that begins at
  * noon is of that day, and bucket 3 of a quarter core (0.875) is our bucket 8. */
-START_TEST(other_buckets_are_converted)
-{
+TEST(other_buckets_are_converted) {
     struct vpa_knowledge *got =
         load(OF("cpu", "0.25", "43200", SLOT("41027", "3", "2") "," SLOT("41028", "1", "0,3")));
 
@@ -604,12 +567,10 @@ START_TEST(other_buckets_are_converted)
         strstr(stored(got, "\"cpu\":"), "[{\"slot\":20513,\"first\":1,\"weights\":[2]}]"));
     vpa_knowledge_free(got);
 }
-END_TEST
 
 /* ---- the method ---- */
 
-START_TEST(too_many_buckets_are_refused)
-{
+TEST_TIMES(too_many_buckets_are_refused, 2) {
     static const char *const keys[][4] = {
         {"cpu-histogram-bucket-size", "0.1", "cpu-histogram-max-value", "100.1"},
         {"mem-histogram-bucket-size", "1024", "mem-histogram-max-value", "1024001"},
@@ -627,34 +588,8 @@ START_TEST(too_many_buckets_are_refused)
     ck_assert_str_eq(err.text, says[_i]);
     vpa_parameters_release(&p);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("algorithm_crane");
-    TCase *c = tcase_create("algorithm_crane");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_loop_test(c, kills_that_matter_are_kept, 0, 12);
-    tcase_add_test(c, kills_of_one_time);
-    tcase_add_test(c, kills_are_bounded);
-    tcase_add_test(c, old_kills_go);
-    tcase_add_loop_test(c, parameters_have_effects, 0, (int)VPA_COUNT(effects));
-    tcase_add_test(c, upper_bounds);
-    tcase_add_test(c, nothing_before_the_cooldown);
-    tcase_add_test(c, a_kill_asks_for_more);
-    tcase_add_test(c, seven_days_are_kept);
-    tcase_add_test(c, a_slot_begins_anew);
-    tcase_add_test(c, slots_are_whole_seconds);
-    tcase_add_test(c, times_before_the_epoch);
-    tcase_add_test(c, the_stored_form);
-    tcase_add_loop_test(c, merged_is_seen_together, 0, 8);
-    tcase_add_test(c, merging_nothing_changes_nothing);
-    tcase_add_test(c, merging_times_apart);
-    tcase_add_test(c, samples_are_counted_without_end);
-    tcase_add_loop_test(c, states_are_read_or_refused, 0, (int)VPA_COUNT(states));
-    tcase_add_test(c, other_buckets_are_converted);
-    tcase_add_loop_test(c, too_many_buckets_are_refused, 0, 2);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("algorithm_crane", setup, teardown);
 }

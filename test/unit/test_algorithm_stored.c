@@ -74,8 +74,7 @@ static const struct {
     {"autopilot-ml", ML("{\"memory\":{\"open\":[[400,1]]}}"), "open: expected whole numbers"},
     {"autopilot-ml", ML("{\"memory\":{\"open\":[[4,1.5]]}}"), "open: expected whole numbers"},
 };
-START_TEST(states_that_cannot_be_are_refused)
-{
+TEST_EACH(states_that_cannot_be_are_refused, refused) {
     struct vpa_method *m = method(refused[_i].algorithm, NULL, NULL);
     struct vpa_knowledge *k = vpa_knowledge_load(m, json(&arena, refused[_i].text), t0 + DAY, &err);
 
@@ -84,7 +83,6 @@ START_TEST(states_that_cannot_be_are_refused)
     ck_assert_msg(strstr(err.text, refused[_i].says) != NULL, "%s", err.text);
     vpa_method_unref(m);
 }
-END_TEST
 
 /* Strange, but possible: nothing breaks, and usage puts it right. */
 static const struct {
@@ -101,8 +99,7 @@ static const struct {
     {"autopilot-ml", KNOWN("1e9", PASTS4, "0,282,3,3", MODELS, MODELS, "27")},
     {"autopilot-ml", ML("{\"cpu\":{\"open\":[[1,999999],[2,999999],[2,1]]},\"window\":300}")},
 };
-START_TEST(odd_states_are_lived_with)
-{
+TEST_EACH(odd_states_are_lived_with, odd) {
     struct vpa_method *m = method(odd[_i].algorithm, NULL, NULL);
     struct vpa_knowledge *k = vpa_knowledge_load(m, json(&arena, odd[_i].text), t0, &err);
     struct vpa_estimate e;
@@ -115,7 +112,6 @@ START_TEST(odd_states_are_lived_with)
     vpa_knowledge_free(k);
     vpa_method_unref(m);
 }
-END_TEST
 
 /* What no samples can have made has no more say than samples, and is outgrown as they are. */
 static const struct {
@@ -138,8 +134,7 @@ static const struct {
      PILOT("{\"cpu\":{\"known\":true,\"histogram\":{\"ref\":1772323200,\"first\":190,\"weights\":["
            "1e99]}},\"window\":1772323200}")},
 };
-START_TEST(what_cannot_be_is_outgrown)
-{
+TEST_EACH(what_cannot_be_is_outgrown, outgrown) {
     struct vpa_method *m = method(outgrown[_i].algorithm, outgrown[_i].key, outgrown[_i].value);
     struct vpa_knowledge *k = vpa_knowledge_load(m, json(&arena, outgrown[_i].text), t0, &err);
     struct vpa_knowledge *fresh = vpa_knowledge_new(m, t0);
@@ -156,7 +151,6 @@ START_TEST(what_cannot_be_is_outgrown)
     vpa_knowledge_free(k);
     vpa_method_unref(m);
 }
-END_TEST
 
 /* Whoever may store states makes the recommender use no more than some times as much. */
 static const struct {
@@ -171,8 +165,7 @@ static const struct {
                         "\"window\":300}")},
     {"autopilot-ml", KNOWN("1", PASTS4, "3,3,3,3", MODELS, MODELS, "0")},
 };
-START_TEST(a_small_state_takes_little_room)
-{
+TEST_EACH(a_small_state_takes_little_room, small) {
     struct vpa_method *m = method(small[_i].algorithm, NULL, NULL);
     const struct vpa_json *stored = json(&arena, small[_i].text);
     size_t before = allocated();
@@ -186,11 +179,9 @@ START_TEST(a_small_state_takes_little_room)
     vpa_knowledge_free(k);
     vpa_method_unref(m);
 }
-END_TEST
 
 /* Of a bucket that is named twice the last number counts. */
-START_TEST(a_bucket_is_counted_once)
-{
+TEST(a_bucket_is_counted_once) {
     struct vpa_method *m = method("autopilot-ml", NULL, NULL);
     struct vpa_knowledge *twice = vpa_knowledge_load(
         m, json(&arena, ML("{\"cpu\":{\"open\":[[9,400],[9,3],[20,1]]},\"window\":1772323200}")),
@@ -206,19 +197,8 @@ START_TEST(a_bucket_is_counted_once)
     vpa_knowledge_free(once);
     vpa_method_unref(m);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("algorithm_stored");
-    TCase *c = tcase_create("algorithm_stored");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_loop_test(c, what_cannot_be_is_outgrown, 0, (int)VPA_COUNT(outgrown));
-    tcase_add_loop_test(c, a_small_state_takes_little_room, 0, (int)VPA_COUNT(small));
-    tcase_add_loop_test(c, states_that_cannot_be_are_refused, 0, (int)VPA_COUNT(refused));
-    tcase_add_loop_test(c, odd_states_are_lived_with, 0, (int)VPA_COUNT(odd));
-    tcase_add_test(c, a_bucket_is_counted_once);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("algorithm_stored", setup, teardown);
 }

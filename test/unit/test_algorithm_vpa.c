@@ -87,19 +87,16 @@ static const struct {
     {VPA_HOUR, VPA_HOUR + 1, true},
 };
 
-START_TEST(of_two_states_of_a_replica_the_later_one_goes_on)
-{
+TEST_EACH(of_two_states_of_a_replica_the_later_one_goes_on, heard) {
     ck_assert(add(known, VPA_USAGE_MEMORY, t0 + heard[_i].mine, 7, 300 * MI));
     ck_assert(add(other, VPA_USAGE_MEMORY, t0 + heard[_i].theirs, 7, 200 * MI));
     vpa_knowledge_merge(known, other);
     ck_assert_int_eq(open_member(open_of(known, t0 + 2 * VPA_HOUR), 7, "usage"),
                      (heard[_i].takes_theirs ? 200 : 300) * MI);
 }
-END_TEST
 
 /* A sample of either kind is a sign of life. */
-START_TEST(cpu_and_memory_both_say_when_a_replica_was_heard_of)
-{
+TEST_TIMES(cpu_and_memory_both_say_when_a_replica_was_heard_of, 2) {
     bool cpu_first = _i == 1;
 
     ck_assert(add(known, VPA_USAGE_MEMORY, t0 + VPA_HOUR, 7, 300 * MI));
@@ -112,10 +109,8 @@ START_TEST(cpu_and_memory_both_say_when_a_replica_was_heard_of)
     ck_assert_int_eq(open_member(open_of(known, t0 + 3 * VPA_HOUR), 7, "usage"),
                      (cpu_first ? 200 : 300) * MI);
 }
-END_TEST
 
-START_TEST(replicas_of_both_sides_are_kept)
-{
+TEST(replicas_of_both_sides_are_kept) {
     for (uint64_t id = 1; id <= 5; id++)
         ck_assert(add(id % 2 ? known : other, VPA_USAGE_MEMORY, t0, id, (vpa_amount)id * MI));
     vpa_knowledge_merge(known, other);
@@ -124,11 +119,9 @@ START_TEST(replicas_of_both_sides_are_kept)
     for (int64_t id = 1; id <= 5; id++)
         ck_assert_int_eq(open_member(open, id, "usage"), id * MI);
 }
-END_TEST
 
 /* Numbers in no order; each is found again when its next sample comes. */
-START_TEST(a_replica_is_known_again)
-{
+TEST(a_replica_is_known_again) {
     static const uint64_t ids[] = {50, 10, 90, 30, 70, UINT64_MAX, 0};
 
     for (int round = 1; round <= 2; round++) {
@@ -141,11 +134,9 @@ START_TEST(a_replica_is_known_again)
     for (size_t i = 0; i < VPA_COUNT(ids); i++)
         ck_assert_int_eq(open_member(open, (int64_t)ids[i], "usage"), (vpa_amount)(i + 1) * 2 * MI);
 }
-END_TEST
 
 /* Of as many as are kept the one that was silent longest makes room, wherever it stands. */
-START_TEST(the_most_silent_replica_makes_room)
-{
+TEST_TIMES(the_most_silent_replica_makes_room, 3) {
     static const int64_t silent[] = {0, VPA_REPLICAS_MAX / 2, VPA_REPLICAS_MAX - 1};
     vpa_time last = t0 + VPA_HOUR;
 
@@ -169,17 +160,14 @@ START_TEST(the_most_silent_replica_makes_room)
             ck_assert_int_eq(id, 2 * next);
     }
 }
-END_TEST
 
-START_TEST(kills_are_stored_with_the_interval)
-{
+TEST(kills_are_stored_with_the_interval) {
     ck_assert(add(known, VPA_USAGE_MEMORY, t0, 1, 100 * MI));
     ck_assert(add(known, VPA_USAGE_OOM, t0 + VPA_MINUTE, 1, 1000 * MI));
     const struct vpa_json *open = open_of(known, t0);
     ck_assert_int_eq(open_member(open, 1, "usage"), 100 * MI);
     ck_assert_int_eq(open_member(open, 1, "oom"), 1200 * MI);
 }
-END_TEST
 
 /* Members of an interval that ends in an hour; NULL: it is taken. */
 #define NO_NUMBERS "open: replica, usage and oom are to be whole numbers"
@@ -197,8 +185,7 @@ static const struct {
     {"\"replica\":1,\"usage\":5,\"oom\":-1", NO_NUMBERS},
 };
 
-START_TEST(stored_intervals_go_on)
-{
+TEST_EACH(stored_intervals_go_on, intervals) {
     const char *text =
         vpa_arena_printf(&arena,
                          "{\"algorithm\":\"vpa\",\"version\":1,\"state\":{\"status\":{"
@@ -223,7 +210,6 @@ START_TEST(stored_intervals_go_on)
     ck_assert_int_eq(open_member(open, id, "oom"), oom);
     vpa_knowledge_free(k);
 }
-END_TEST
 
 static const struct {
     const char *interval, *count;
@@ -235,18 +221,15 @@ static const struct {
     {"8760h", "292", 292 * 8760 * VPA_HOUR},
 };
 
-START_TEST(it_remembers_so_many_intervals)
-{
+TEST_EACH(it_remembers_so_many_intervals, memories) {
     struct vpa_method *m = method_with("memory-aggregation-interval", memories[_i].interval,
                                        "memory-aggregation-interval-count", memories[_i].count);
 
     ck_assert_int_eq(vpa_method_memory(m), memories[_i].memory);
     vpa_method_unref(m);
 }
-END_TEST
 
-START_TEST(nothing_is_known_before_the_first_sample)
-{
+TEST(nothing_is_known_before_the_first_sample) {
     struct vpa_estimate e;
     const struct vpa_question question = {t0, 1};
 
@@ -258,24 +241,8 @@ START_TEST(nothing_is_known_before_the_first_sample)
     ck_assert(add(other, VPA_USAGE_CPU, t0, 1, 10));
     ck_assert(!vpa_knowledge_is_empty(other));
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("algorithm_vpa");
-    TCase *tc = tcase_create("vpa");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_set_timeout(tc, 60);
-    tcase_add_loop_test(tc, of_two_states_of_a_replica_the_later_one_goes_on, 0, VPA_COUNT(heard));
-    tcase_add_loop_test(tc, cpu_and_memory_both_say_when_a_replica_was_heard_of, 0, 2);
-    tcase_add_test(tc, replicas_of_both_sides_are_kept);
-    tcase_add_test(tc, a_replica_is_known_again);
-    tcase_add_loop_test(tc, the_most_silent_replica_makes_room, 0, 3);
-    tcase_add_test(tc, kills_are_stored_with_the_interval);
-    tcase_add_loop_test(tc, stored_intervals_go_on, 0, VPA_COUNT(intervals));
-    tcase_add_loop_test(tc, it_remembers_so_many_intervals, 0, VPA_COUNT(memories));
-    tcase_add_test(tc, nothing_is_known_before_the_first_sample);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests_within(60, "algorithm_vpa", setup, teardown);
 }

@@ -33,8 +33,7 @@ static const struct {
     {"plumb", "risk", "middle", {2000, 600}, {2101, 800}},
     {"plumb", "risk", "safe", {2000, 700}, {2101, 900}},
 };
-START_TEST(parameters_choose)
-{
+TEST_EACH(parameters_choose, choices) {
     struct vpa_method *m = method(choices[_i].algorithm, choices[_i].key, choices[_i].value);
     struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
     vpa_time now = live(k);
@@ -49,10 +48,8 @@ START_TEST(parameters_choose)
     vpa_knowledge_free(k);
     vpa_method_unref(m);
 }
-END_TEST
 
-START_TEST(unknown_choices_are_told)
-{
+TEST(unknown_choices_are_told) {
     struct vpa_parameters p;
 
     vpa_parameters_init(&p, vpa_algorithm_find("plumb"));
@@ -60,7 +57,6 @@ START_TEST(unknown_choices_are_told)
     ck_assert_ptr_nonnull(strstr(err.text, "lean"));
     vpa_parameters_release(&p);
 }
-END_TEST
 
 /*
  * Of 33 samples in each window one is 2000 millicores, the others 100: 3.03 % of every past. Over
@@ -80,8 +76,7 @@ static double end_of_bucket(double low, double value, int margin)
 {
     return low * pow(1.05, ceil(log(value / low) / log(1.05)) + margin);
 }
-START_TEST(weights_choose_the_limit)
-{
+TEST_EACH(weights_choose_the_limit, ensembles) {
     struct vpa_parameters p;
     struct vpa_estimate e;
 
@@ -110,7 +105,6 @@ START_TEST(weights_choose_the_limit)
     vpa_method_unref(m);
     vpa_parameters_release(&p);
 }
-END_TEST
 
 /* Nothing used is known as well as anything else, and is not nothing known. */
 static const struct {
@@ -131,8 +125,7 @@ static const struct {
     {"crane", NULL, NULL},
     {"vpa", NULL, NULL},
 };
-START_TEST(who_uses_nothing_gets_the_least)
-{
+TEST_EACH(who_uses_nothing_gets_the_least, idle) {
     struct vpa_method *m = method(idle[_i].algorithm, idle[_i].key, idle[_i].value);
     struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
     vpa_time t = t0;
@@ -154,13 +147,11 @@ START_TEST(who_uses_nothing_gets_the_least)
     vpa_knowledge_free(k);
     vpa_method_unref(m);
 }
-END_TEST
 
 static const char *const names[] = {"autopilot", "autopilot-ml", "plumb"};
 
 /* Ten replicas that are killed at one limit tell one thing, also when they had not all the same. */
-START_TEST(replicas_killed_together_are_one_kill)
-{
+TEST_TIMES(replicas_killed_together_are_one_kill, 2 * VPA_COUNT(names)) {
     struct vpa_method *m = method(names[_i % 3], NULL, NULL);
     struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
     vpa_time now = live(k);
@@ -175,11 +166,9 @@ START_TEST(replicas_killed_together_are_one_kill)
     vpa_knowledge_free(k);
     vpa_method_unref(m);
 }
-END_TEST
 
 /* After eight days of silence nothing is known. */
-START_TEST(the_silent_are_forgotten)
-{
+TEST_EACH(the_silent_are_forgotten, names) {
     struct vpa_method *m = method(names[_i], NULL, NULL);
     struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
     vpa_time now = live(k);
@@ -192,7 +181,6 @@ START_TEST(the_silent_are_forgotten)
     vpa_knowledge_free(k);
     vpa_method_unref(m);
 }
-END_TEST
 
 /* A tenth below and a quarter above, wider while little is known: after so many windows. */
 static void expect_band(const struct vpa_estimate *e, int windows)
@@ -210,8 +198,7 @@ static void expect_band(const struct vpa_estimate *e, int windows)
 }
 
 /* The algorithm and its parts, which the laboratory runs, say the same. */
-START_TEST(plumb_is_its_parts)
-{
+TEST(plumb_is_its_parts) {
     struct vpa_method *m = method("plumb", NULL, NULL);
     struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
     struct vpa_plumb_options *o = vpa_xcalloc(1, sizeof(*o));
@@ -245,11 +232,9 @@ START_TEST(plumb_is_its_parts)
     vpa_knowledge_free(k);
     vpa_method_unref(m);
 }
-END_TEST
 
 /* Since the earliest sample of a CPU, whichever came first, and of whichever replica. */
-START_TEST(what_plumb_knows_is_as_old_as_its_first_sample)
-{
+TEST_TIMES(what_plumb_knows_is_as_old_as_its_first_sample, 2) {
     struct vpa_method *m = method("plumb", NULL, NULL);
     struct vpa_knowledge *k = vpa_knowledge_new(m, t0), *other = vpa_knowledge_new(m, t0);
     struct vpa_estimate e;
@@ -271,11 +256,9 @@ START_TEST(what_plumb_knows_is_as_old_as_its_first_sample)
     vpa_knowledge_free(k);
     vpa_method_unref(m);
 }
-END_TEST
 
 /* Who was heard of last keeps alive what both know, whichever takes the other. */
-START_TEST(the_later_of_two_histories_keeps_both)
-{
+TEST_TIMES(the_later_of_two_histories_keeps_both, 6) {
     const char *name = names[_i % 3];
     bool into_later = _i >= 3;
     struct vpa_method *m = method(name, NULL, NULL);
@@ -297,12 +280,10 @@ START_TEST(the_later_of_two_histories_keeps_both)
     vpa_knowledge_free(late);
     vpa_method_unref(m);
 }
-END_TEST
 
 /* Of memory only windows with a sample count: a container that is not asked for a week needs what
  * it needed. */
-START_TEST(windows_without_a_sample_of_memory_say_nothing)
-{
+TEST_EACH(windows_without_a_sample_of_memory_say_nothing, names) {
     struct vpa_method *m = method(names[_i], NULL, NULL);
     struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
     struct vpa_estimate before, after;
@@ -321,11 +302,9 @@ START_TEST(windows_without_a_sample_of_memory_say_nothing)
     vpa_knowledge_free(k);
     vpa_method_unref(m);
 }
-END_TEST
 
 /* The first window is over: it is a day's 288th part, and the open one another. */
-START_TEST(the_first_window_is_known_within_wide_bounds)
-{
+TEST_EACH(the_first_window_is_known_within_wide_bounds, names) {
     struct vpa_method *m = method(names[_i], NULL, NULL);
     struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
     struct vpa_estimate e;
@@ -340,10 +319,8 @@ START_TEST(the_first_window_is_known_within_wide_bounds)
     vpa_knowledge_free(k);
     vpa_method_unref(m);
 }
-END_TEST
 
-START_TEST(autopilot_ml_is_its_parts)
-{
+TEST_TIMES(autopilot_ml_is_its_parts, 2) {
     struct vpa_method *m = method("autopilot-ml", "cost", _i ? "distances" : "counts");
     struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
     struct vpa_buckets *buckets = vpa_xcalloc(VPA_KINDS, sizeof(*buckets));
@@ -382,7 +359,6 @@ START_TEST(autopilot_ml_is_its_parts)
     vpa_knowledge_free(k);
     vpa_method_unref(m);
 }
-END_TEST
 
 /* The stored form but for the shares, which have seven digits. */
 static const char *without_pasts(const struct vpa_knowledge *k, vpa_time now)
@@ -405,8 +381,7 @@ static void use(struct vpa_knowledge *k, vpa_time t, int i)
 
 /* Saved and loaded, in the middle of a window, the ensemble goes on where it was: the same model,
  * the same costs, and the same answers for days. */
-START_TEST(an_ensemble_outlives_a_restart)
-{
+TEST(an_ensemble_outlives_a_restart) {
     static const char *const members[] = {
         "\"closed\":",  "\"lastWindow\":17", "\"first\":", "\"picks\":[", "\"costs\":[",
         "\"limits\":[", "\"best\":",         "\"limit\":", "\"held\":",   "\"open\":["};
@@ -434,11 +409,9 @@ START_TEST(an_ensemble_outlives_a_restart)
     vpa_knowledge_free(k);
     vpa_method_unref(m);
 }
-END_TEST
 
 /* The first window counts although the process that saw it ended before it was over. */
-START_TEST(an_open_window_outlives_a_restart)
-{
+TEST_EACH(an_open_window_outlives_a_restart, names) {
     struct vpa_method *m = method(names[_i], NULL, NULL);
     struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
     struct vpa_estimate before, after;
@@ -456,7 +429,6 @@ START_TEST(an_open_window_outlives_a_restart)
     vpa_knowledge_free(k);
     vpa_method_unref(m);
 }
-END_TEST
 
 /* Behind the signals: floor, peak and times. */
 static const char *rest_of(const struct vpa_knowledge *k, vpa_time now)
@@ -479,8 +451,7 @@ static const struct {
     {{300, 300}, {0, 700}, {1, 0}}, {{300, 300}, {700, 900}, {2, 0}},
 };
 
-START_TEST(halves_of_a_window_are_one)
-{
+TEST_TIMES(halves_of_a_window_are_one, 2 * VPA_COUNT(halves)) {
     size_t row = (size_t)_i / 2;
     struct vpa_method *m = method(names[_i % 2], NULL, NULL); /* plumb has other states */
     struct vpa_knowledge *k[2] = {vpa_knowledge_new(m, t0), vpa_knowledge_new(m, t0)};
@@ -507,11 +478,9 @@ START_TEST(halves_of_a_window_are_one)
     vpa_knowledge_free(both);
     vpa_method_unref(m);
 }
-END_TEST
 
 /* Nor does a floor that was over come back with another one. */
-START_TEST(a_floor_that_is_over_does_not_come_back)
-{
+TEST_TIMES(a_floor_that_is_over_does_not_come_back, 2 * 2) {
     struct vpa_method *m = method(names[_i / 2], NULL, NULL);
     struct vpa_knowledge *old = vpa_knowledge_new(m, t0), *new = vpa_knowledge_new(m, t0);
     struct vpa_knowledge *to = _i % 2 ? old : new, *from = _i % 2 ? new : old;
@@ -524,11 +493,9 @@ START_TEST(a_floor_that_is_over_does_not_come_back)
     vpa_knowledge_free(new);
     vpa_method_unref(m);
 }
-END_TEST
 
 /* Of the window under way only buckets with samples are stored. */
-START_TEST(empty_buckets_take_no_room)
-{
+TEST(empty_buckets_take_no_room) {
     struct vpa_method *m = method("autopilot-ml", NULL, NULL);
     struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
 
@@ -541,7 +508,6 @@ START_TEST(empty_buckets_take_no_room)
     vpa_knowledge_free(k);
     vpa_method_unref(m);
 }
-END_TEST
 
 static vpa_amount after_windows(struct vpa_knowledge *k, vpa_time *t, int windows,
                                 vpa_amount millis)
@@ -569,8 +535,7 @@ static const struct {
     {"30d", 100, 2000, 576, 2300, 2450},
     {"12h", 2000, 100, 14, 2300, 2450},
 };
-START_TEST(another_half_life_keeps_the_proportions)
-{
+TEST_EACH(another_half_life_keeps_the_proportions, other_lives) {
     struct vpa_method *m = method("autopilot", NULL, NULL); /* 12h */
     struct vpa_method *other = method("autopilot", "cpu-half-life", other_lives[_i].half_life);
     struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
@@ -587,7 +552,6 @@ START_TEST(another_half_life_keeps_the_proportions)
     vpa_method_unref(other);
     vpa_method_unref(m);
 }
-END_TEST
 
 /* Pairs of choices: all of a parameter, from each to each. */
 static const struct {
@@ -626,8 +590,7 @@ static struct vpa_estimate hours_later(struct vpa_knowledge *k, vpa_time t)
 
 /* Whoever changes the choice finds the statistic of all that was learned, not of what came since;
  * and is known for as long. */
-START_TEST(another_choice_finds_what_was_learned)
-{
+TEST_TIMES(another_choice_finds_what_was_learned, CHOICE_PAIRS) {
     struct pair pair = pair_of(_i);
     struct vpa_knowledge *k = vpa_knowledge_new(pair.from, t0);
     struct vpa_knowledge *always = vpa_knowledge_new(pair.to, t0);
@@ -643,7 +606,6 @@ START_TEST(another_choice_finds_what_was_learned)
     vpa_method_unref(pair.from);
     vpa_method_unref(pair.to);
 }
-END_TEST
 
 /* Without the part that a program of before did not keep. */
 static void empty_part(char *text, enum vpa_kind kind, const char *part)
@@ -655,8 +617,7 @@ static void empty_part(char *text, enum vpa_kind kind, const char *part)
     memmove(begin, end + 3, strlen(end + 3) + 1); /* with the comma */
 }
 
-START_TEST(states_of_before_do_not_fall_to_what_came_since)
-{
+TEST_TIMES(states_of_before_do_not_fall_to_what_came_since, CHOICE_PAIRS) {
     struct pair pair = pair_of(_i);
     struct vpa_knowledge *k = vpa_knowledge_new(pair.from, t0);
     struct vpa_knowledge *always = vpa_knowledge_new(pair.to, t0);
@@ -683,34 +644,8 @@ START_TEST(states_of_before_do_not_fall_to_what_came_since)
     vpa_method_unref(pair.from);
     vpa_method_unref(pair.to);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("algorithm_windows");
-    TCase *c = tcase_create("algorithm_windows");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_loop_test(c, another_half_life_keeps_the_proportions, 0, (int)VPA_COUNT(other_lives));
-    tcase_add_loop_test(c, parameters_choose, 0, (int)VPA_COUNT(choices));
-    tcase_add_loop_test(c, weights_choose_the_limit, 0, (int)VPA_COUNT(ensembles));
-    tcase_add_test(c, unknown_choices_are_told);
-    tcase_add_loop_test(c, another_choice_finds_what_was_learned, 0, CHOICE_PAIRS);
-    tcase_add_loop_test(c, states_of_before_do_not_fall_to_what_came_since, 0, CHOICE_PAIRS);
-    tcase_add_loop_test(c, who_uses_nothing_gets_the_least, 0, (int)VPA_COUNT(idle));
-    tcase_add_loop_test(c, replicas_killed_together_are_one_kill, 0, 2 * (int)VPA_COUNT(names));
-    tcase_add_loop_test(c, the_silent_are_forgotten, 0, (int)VPA_COUNT(names));
-    tcase_add_test(c, plumb_is_its_parts);
-    tcase_add_loop_test(c, what_plumb_knows_is_as_old_as_its_first_sample, 0, 2);
-    tcase_add_loop_test(c, the_later_of_two_histories_keeps_both, 0, 6);
-    tcase_add_loop_test(c, windows_without_a_sample_of_memory_say_nothing, 0, VPA_COUNT(names));
-    tcase_add_loop_test(c, the_first_window_is_known_within_wide_bounds, 0, VPA_COUNT(names));
-    tcase_add_loop_test(c, autopilot_ml_is_its_parts, 0, 2);
-    tcase_add_test(c, an_ensemble_outlives_a_restart);
-    tcase_add_loop_test(c, an_open_window_outlives_a_restart, 0, (int)VPA_COUNT(names));
-    tcase_add_loop_test(c, halves_of_a_window_are_one, 0, 2 * (int)VPA_COUNT(halves));
-    tcase_add_test(c, empty_buckets_take_no_room);
-    tcase_add_loop_test(c, a_floor_that_is_over_does_not_come_back, 0, 2 * 2);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("algorithm_windows", setup, teardown);
 }

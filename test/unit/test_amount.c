@@ -22,30 +22,23 @@ static const struct {
     {"not a number", NAN, INT64_MIN},
 };
 
-START_TEST(clamps_and_truncates)
-{
+TEST_EACH(clamps_and_truncates, amounts) {
     ck_assert_int_eq(vpa_amount_from_double(amounts[_i].x), amounts[_i].want);
     ck_assert_int_eq(vpa_amount_from_bytes(amounts[_i].x), amounts[_i].want);
 }
-END_TEST
 
-START_TEST(converts_cores_and_bytes)
-{
+TEST(converts_cores_and_bytes) {
     ck_assert_int_eq(vpa_amount_from_cores(0.0259), 25);
     ck_assert(vpa_amount_to_cores(1500) == 1.5);
     ck_assert(vpa_amount_to_bytes(262144000) == 262144000.0);
 }
-END_TEST
 
 /* 4007 thousandths and back lose one: the reference's order of the products is kept. */
-START_TEST(keeps_the_order_of_products)
-{
+TEST(keeps_the_order_of_products) {
     ck_assert_int_eq(vpa_amount_from_cores(4007 * 0.001), 4006);
 }
-END_TEST
 
-START_TEST(scales)
-{
+TEST(scales) {
     ck_assert_int_eq(vpa_amount_scale(10, 0.15), 1);
     ck_assert_int_eq(vpa_amount_scale(10, -1), 0);
     ck_assert_int_eq(vpa_amount_scale(VPA_AMOUNT_MAX, 2), VPA_AMOUNT_MAX);
@@ -53,17 +46,8 @@ START_TEST(scales)
     ck_assert_int_eq(vpa_amount_max(3, 4), 4);
     ck_assert_int_eq(vpa_amount_max(4, 3), 4);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("amount");
-    TCase *tc = tcase_create("amount");
-
-    tcase_add_loop_test(tc, clamps_and_truncates, 0, VPA_COUNT(amounts));
-    tcase_add_test(tc, converts_cores_and_bytes);
-    tcase_add_test(tc, keeps_the_order_of_products);
-    tcase_add_test(tc, scales);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("amount", NULL, NULL);
 }

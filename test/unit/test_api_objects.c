@@ -17,8 +17,7 @@ static const char *quantity_text(const struct vpa_quantity *q)
 
 /* ---- metadata ---- */
 
-START_TEST(decodes_metadata)
-{
+TEST(decodes_metadata) {
     struct vpa_meta meta;
     struct vpa_error err;
 
@@ -50,12 +49,10 @@ START_TEST(decodes_metadata)
     ck_assert_int_lt(vpa_meta_decode(&arena, json_of("{\"name\":5}"), &meta, &err), 0);
     ck_assert_str_eq(err.text, "name: string expected, got number");
 }
-END_TEST
 
 /* ---- resources ---- */
 
-START_TEST(orders_resources)
-{
+TEST(orders_resources) {
     struct vpa_resource_list list;
     struct vpa_error err;
     struct vpa_json_writer w;
@@ -82,10 +79,8 @@ START_TEST(orders_resources)
                      "{\"alpha\":\"0\",\"cpu\":\"2\",\"memory\":\"1Gi\",\"zeta\":\"1\"}");
     vpa_buf_release(&buf);
 }
-END_TEST
 
-START_TEST(edits_resources)
-{
+TEST(edits_resources) {
     struct vpa_resource_list list = {0}, copy;
 
     vpa_resource_set(&arena, &list, "memory", vpa_quantity_units(1024, VPA_BINARY_SI));
@@ -116,7 +111,6 @@ START_TEST(edits_resources)
     ck_assert_int_gt(vpa_resource_name_cmp("b", "a"), 0);
     ck_assert_int_eq(vpa_resource_name_cmp("cpu", "cpu"), 0);
 }
-END_TEST
 
 #define EXPRESSION                                                                                 \
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
@@ -142,8 +136,7 @@ static const struct {
 };
 
 /* Labels may be called so. What else is called so is passed over, whatever it holds. */
-START_TEST(reads_pods_without_what_the_kubelet_needs)
-{
+TEST(reads_pods_without_what_the_kubelet_needs) {
     static const char text[] =
         "{\"metadata\":{\"name\":\"a\",\"labels\":{\"env\":\"prod\",\"ports\":\"two\"},"
         "\"annotations\":{\"volumes\":\"none\",\"lifecycle\":\"{}\"},\"managedFields\":[{}]},"
@@ -178,10 +171,8 @@ START_TEST(reads_pods_without_what_the_kubelet_needs)
     ck_assert_str_eq(pod.containers[1].name, "side");
     ck_assert_str_eq(pod.node_name, "n");
 }
-END_TEST
 
-START_TEST(decodes_quantities)
-{
+TEST_EACH(decodes_quantities, quantities) {
     struct vpa_quantity q;
     struct vpa_error err;
     int result = vpa_quantity_decode(&arena, json_of(quantities[_i].json), &q, &err);
@@ -194,10 +185,8 @@ START_TEST(decodes_quantities)
         ck_assert_str_eq(quantity_text(&q), quantities[_i].text);
     }
 }
-END_TEST
 
-START_TEST(refuses_resources)
-{
+TEST(refuses_resources) {
     struct vpa_resources resources;
     struct vpa_error err;
 
@@ -211,7 +200,6 @@ START_TEST(refuses_resources)
     ck_assert_int_eq(vpa_resources_decode(&arena, NULL, &resources, &err), 0);
     ck_assert(!resources.present && !resources.requests.present);
 }
-END_TEST
 
 /* ---- pods ---- */
 
@@ -231,8 +219,7 @@ static const char pod_text[] =
     "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"lastTransitionTime\":"
     "\"1970-01-01T00:00:04Z\",\"observedGeneration\":9}]}}";
 
-START_TEST(decodes_pods)
-{
+TEST(decodes_pods) {
     struct vpa_pod pod;
     struct vpa_error err;
 
@@ -269,7 +256,6 @@ START_TEST(decodes_pods)
     ck_assert(!vpa_pod_effective_resources(&pod, "b").requests.present);
     ck_assert(!vpa_pod_effective_resources(&pod, "c").present);
 }
-END_TEST
 
 static const char *const bad_pods[] = {
     "null",
@@ -282,20 +268,17 @@ static const char *const bad_pods[] = {
     "{\"status\":{\"containerStatuses\":[{\"restartCount\":1.5}]}}",
 };
 
-START_TEST(refuses_pods)
-{
+TEST_EACH(refuses_pods, bad_pods) {
     struct vpa_pod pod;
     struct vpa_error err;
 
     ck_assert_int_lt(vpa_pod_decode(&arena, json_of(bad_pods[_i]), &pod, &err), 0);
     ck_assert_int_eq(err.code, VPA_INVALID);
 }
-END_TEST
 
 /* ---- the others ---- */
 
-START_TEST(decodes_limit_ranges)
-{
+TEST(decodes_limit_ranges) {
     struct vpa_limit_range range;
     struct vpa_error err;
 
@@ -317,7 +300,6 @@ START_TEST(decodes_limit_ranges)
     ck_assert_int_lt(
         vpa_limit_range_decode(&arena, json_of("{\"spec\":{\"limits\":5}}"), &range, &err), 0);
 }
-END_TEST
 
 static const struct {
     enum vpa_controller_kind kind;
@@ -351,8 +333,7 @@ static const struct {
      NULL, true, 0},
 };
 
-START_TEST(decodes_controllers)
-{
+TEST_EACH(decodes_controllers, controllers) {
     struct vpa_controller c;
     struct vpa_error err;
     struct vpa_buf buf;
@@ -378,10 +359,8 @@ START_TEST(decodes_controllers)
         ck_assert(c.number_ready == 3 && c.desired == 4);
     vpa_buf_release(&buf);
 }
-END_TEST
 
-START_TEST(refuses_controllers)
-{
+TEST(refuses_controllers) {
     struct vpa_controller c;
     struct vpa_error err;
 
@@ -391,7 +370,6 @@ START_TEST(refuses_controllers)
                                            VPA_KIND_DEPLOYMENT, &c, &err),
                      0);
 }
-END_TEST
 
 static const struct {
     const char *text, *selector;
@@ -406,8 +384,7 @@ static const struct {
      "x in (y)"},
 };
 
-START_TEST(decodes_scales)
-{
+TEST_EACH(decodes_scales, scales) {
     struct vpa_scale scale;
     struct vpa_error err;
 
@@ -421,7 +398,6 @@ START_TEST(decodes_scales)
     ck_assert_int_lt(
         vpa_scale_decode(&arena, json_of("{\"spec\":{\"replicas\":[]}}"), &scale, &err), 0);
 }
-END_TEST
 
 static const char *const leases[] = {
     ("{\"kind\":\"Lease\",\"apiVersion\":\"coordination.k8s.io/v1\",\"metadata\":{\"name\":\"l\","
@@ -434,8 +410,7 @@ static const char *const leases[] = {
      "\"spec\":{\"holderIdentity\":\"\"}}"),
 };
 
-START_TEST(leases_round_trip)
-{
+TEST_EACH(leases_round_trip, leases) {
     struct vpa_lease lease;
     struct vpa_error err;
     struct vpa_json_writer w;
@@ -448,10 +423,8 @@ START_TEST(leases_round_trip)
     ck_assert_str_eq(vpa_buf_text(&buf), leases[_i]);
     vpa_buf_release(&buf);
 }
-END_TEST
 
-START_TEST(writes_new_leases)
-{
+TEST(writes_new_leases) {
     struct vpa_lease lease = {.meta = {.name = "l", .ns = "n"},
                               .spec = {.has_holder = true,
                                        .holder = "me",
@@ -477,10 +450,8 @@ START_TEST(writes_new_leases)
                          &lease, &err),
         0);
 }
-END_TEST
 
-START_TEST(lease_metadata_is_bounded)
-{
+TEST(lease_metadata_is_bounded) {
     vpa_auto_free char *long_value = vpa_xcalloc(1, (1 << 20) + 1);
     struct vpa_lease lease;
     struct vpa_error err;
@@ -493,10 +464,8 @@ START_TEST(lease_metadata_is_bounded)
         0);
     ck_assert_int_eq(err.code, VPA_LIMIT);
 }
-END_TEST
 
-START_TEST(decodes_events)
-{
+TEST(decodes_events) {
     struct vpa_event event;
     struct vpa_error err;
 
@@ -518,7 +487,6 @@ START_TEST(decodes_events)
     ck_assert_int_lt(vpa_event_decode(&arena, json_of("[]"), &event, &err), 0);
     ck_assert_int_lt(vpa_event_decode(&arena, json_of("{\"reason\":1}"), &event, &err), 0);
 }
-END_TEST
 
 static const struct {
     const char *path;
@@ -543,8 +511,7 @@ static const struct vpa_json *with_list(size_t row, size_t count)
     return json_of(vpa_buf_text(&buf));
 }
 
-START_TEST(bounds_lists)
-{
+TEST_EACH(bounds_lists, long_lists) {
     bool range = strcmp(long_lists[_i].path, "spec.limits") == 0;
     struct vpa_pod pod;
     struct vpa_limit_range limits;
@@ -559,30 +526,8 @@ START_TEST(bounds_lists)
     ck_assert_str_eq(err.text, vpa_arena_printf(&arena, "%s: 4097 elements, at most 4096 are read",
                                                 long_lists[_i].path));
 }
-END_TEST
-
-static void add(TCase *tc)
-{
-    tcase_add_test(tc, decodes_metadata);
-    tcase_add_test(tc, orders_resources);
-    tcase_add_test(tc, edits_resources);
-    tcase_add_test(tc, reads_pods_without_what_the_kubelet_needs);
-    tcase_add_loop_test(tc, decodes_quantities, 0, VPA_COUNT(quantities));
-    tcase_add_test(tc, refuses_resources);
-    tcase_add_test(tc, decodes_pods);
-    tcase_add_loop_test(tc, refuses_pods, 0, VPA_COUNT(bad_pods));
-    tcase_add_test(tc, decodes_limit_ranges);
-    tcase_add_loop_test(tc, bounds_lists, 0, VPA_COUNT(long_lists));
-    tcase_add_loop_test(tc, decodes_controllers, 0, VPA_COUNT(controllers));
-    tcase_add_test(tc, refuses_controllers);
-    tcase_add_loop_test(tc, decodes_scales, 0, VPA_COUNT(scales));
-    tcase_add_loop_test(tc, leases_round_trip, 0, VPA_COUNT(leases));
-    tcase_add_test(tc, writes_new_leases);
-    tcase_add_test(tc, lease_metadata_is_bounded);
-    tcase_add_test(tc, decodes_events);
-}
 
 int main(void)
 {
-    return run_case("api_objects", add);
+    return run_tests("api_objects", NULL, release_arena);
 }

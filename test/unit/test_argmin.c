@@ -62,17 +62,14 @@ static const struct {
     bool distances;
     double limit;
 } forms[] = {{8.9, false, LOW}, {9.1, false, HIGH}, {8.9, true, LOW}, {9.1, true, HIGH}};
-START_TEST(cheapest_limit)
-{
+TEST_EACH(cheapest_limit, forms) {
     struct vpa_argmin_rule r = rule(forms[_i].over, forms[_i].distances);
 
     vpa_argmin_init(&a, &r);
     ck_assert_double_eq_tol(window(9, 1), forms[_i].limit, 1e-12);
 }
-END_TEST
 
-START_TEST(nothing_known_then_as_before)
-{
+TEST(nothing_known_then_as_before) {
     struct vpa_argmin_rule r = rule(20, false);
 
     vpa_argmin_init(&a, &r);
@@ -80,7 +77,6 @@ START_TEST(nothing_known_then_as_before)
     double limit = window(9, 1);
     ck_assert(vpa_argmin_close(&a, next_window()) == limit);
 }
-END_TEST
 
 /*
  * w_over = 6: 0.6 against 0.9, so bucket 0. Then a window of ten in bucket 2. With the half-life of
@@ -97,8 +93,7 @@ static const struct {
     {0.06, 1.0, LOW}, /* within the model the change is too dear */
     {0.00, 0.0, LOW}, /* another model is cheaper */
 };
-START_TEST(changes_and_models_cost)
-{
+TEST_EACH(changes_and_models_cost, changes) {
     struct vpa_argmin_rule r = rule(6, false);
 
     r.w_change = changes[_i].w_change;
@@ -107,12 +102,10 @@ START_TEST(changes_and_models_cost)
     ck_assert_double_eq_tol(window(9, 1), LOW, 1e-12);
     ck_assert_double_eq_tol(window(0, 10), changes[_i].limit, 1e-12);
 }
-END_TEST
 
 /* Nothing above for three windows: no margin. Then half of the samples are above for hours, which
  * costs 1000 times 0.5 without a margin: every model that does not cover them falls behind. */
-START_TEST(margins_are_models)
-{
+TEST(margins_are_models) {
     struct vpa_argmin_rule r = rule(1000, false);
     double limit = 0.0;
 
@@ -126,11 +119,9 @@ START_TEST(margins_are_models)
         limit = window(1, 1);
     ck_assert_double_ge(limit, HIGH - 1e-12);
 }
-END_TEST
 
 /* A margin on top of the last bucket: there is no limit beyond it. */
-START_TEST(the_last_bucket_is_the_highest_limit)
-{
+TEST(the_last_bucket_is_the_highest_limit) {
     struct vpa_argmin_rule r = rule(6, false);
 
     r.margin_count = 2;
@@ -141,7 +132,6 @@ START_TEST(the_last_bucket_is_the_highest_limit)
     ck_assert(vpa_argmin_close(&a, next_window()) == buckets.ends[buckets.count - 1]);
     ck_assert_uint_eq(a.limit, buckets.count - 1);
 }
-END_TEST
 
 /* ---- the limit that holds ---- */
 
@@ -151,8 +141,7 @@ END_TEST
  * than 0.5004; the shorter ones have even less. So the limit falls at once and the first one holds
  * for an hour, that is eleven windows more.
  */
-START_TEST(the_largest_limit_of_the_hold_is_in_force)
-{
+TEST(the_largest_limit_of_the_hold_is_in_force) {
     struct vpa_argmin_rule r = rule(1.0005, false);
 
     r.hold_seconds = 3600;
@@ -167,7 +156,6 @@ START_TEST(the_largest_limit_of_the_hold_is_in_force)
     vpa_argmin_close(&a, next_window()); /* without samples */
     ck_assert_double_eq_tol(vpa_argmin_limit(&a), LOW, 1e-12);
 }
-END_TEST
 
 /* ---- merging ---- */
 
@@ -198,8 +186,7 @@ static double share(const struct vpa_argmin *of, size_t decay, uint32_t bucket)
 
 /* Twelve windows low, then twelve high in another process: of the decay of an hour (12 windows) the
  * first fill 1/2, of which 1/2 is left after the second, which fill 1/2: 1/3 and 2/3. */
-START_TEST(a_later_past_goes_on)
-{
+TEST(a_later_past_goes_on) {
     struct vpa_argmin_rule r = rule(6, false);
 
     vpa_argmin_init(&a, &r);
@@ -213,11 +200,9 @@ START_TEST(a_later_past_goes_on)
     ck_assert_uint_eq(a.limit, other.limit); /* the newer one's */
     vpa_argmin_release(&other);
 }
-END_TEST
 
 /* Two replicas at the same time count alike, and the higher limit stands; open windows are one. */
-START_TEST(pasts_of_one_time_are_averaged)
-{
+TEST(pasts_of_one_time_are_averaged) {
     struct vpa_argmin_rule r = rule(6, false);
 
     vpa_argmin_init(&a, &r);
@@ -240,10 +225,8 @@ START_TEST(pasts_of_one_time_are_averaged)
     ck_assert_uint_eq(a.column_count, 2);
     vpa_argmin_release(&other);
 }
-END_TEST
 
-START_TEST(merging_into_nothing_takes_all)
-{
+TEST(merging_into_nothing_takes_all) {
     struct vpa_argmin_rule r = rule(6, false);
 
     r.hold_seconds = 3600;
@@ -258,7 +241,6 @@ START_TEST(merging_into_nothing_takes_all)
     ck_assert_double_eq_tol(share(&a, 3, 2), 1.0, 1e-12);
     vpa_argmin_release(&other);
 }
-END_TEST
 
 /* ---- the paper's sums, term by term ---- */
 
@@ -443,8 +425,7 @@ static struct vpa_argmin_rule random_rule(void)
     return r;
 }
 
-START_TEST(every_sum_is_the_papers)
-{
+TEST_TIMES(every_sum_is_the_papers, 16) {
     seed = (unsigned)_i;
     struct vpa_argmin_rule r = random_rule();
     unsigned levels[] = {0, 3, 60, 250, buckets.count - 14};
@@ -464,11 +445,9 @@ START_TEST(every_sum_is_the_papers)
     }
     ck_assert(naive.known);
 }
-END_TEST
 
 /* Equal costs: the lower limit, and of the models the first. Halves are exact in binary. */
-START_TEST(of_equal_costs_the_first)
-{
+TEST(of_equal_costs_the_first) {
     struct vpa_argmin_rule r = rule(1, false);
 
     vpa_argmin_init(&a, &r);
@@ -476,10 +455,8 @@ START_TEST(of_equal_costs_the_first)
     ck_assert_uint_eq(a.best, 0);
     ck_assert_uint_eq(a.picks[3], 0);
 }
-END_TEST
 
-START_TEST(windows_are_counted_without_end)
-{
+TEST(windows_are_counted_without_end) {
     struct vpa_argmin_rule r = rule(1, false);
 
     vpa_argmin_init(&a, &r);
@@ -495,7 +472,6 @@ START_TEST(windows_are_counted_without_end)
     window(1, 0);
     ck_assert_int_eq(a.closed, INT64_MAX);
 }
-END_TEST
 
 /* ---- two that are merged, term by term ---- */
 
@@ -517,8 +493,7 @@ static double mixed(double mine, double theirs, int64_t a_ago, int64_t b_ago, do
 static const struct {
     int mine, theirs, back; /* windows of each; how many the clock goes back between */
 } meetings[] = {{5, 9, 0}, {9, 5, 9}, {9, 9, 9}, {40, 3, 43}, {3, 40, 20}, {1, 1, 1}};
-START_TEST(every_part_of_a_merge)
-{
+TEST_TIMES(every_part_of_a_merge, 4 * (sizeof(meetings) / sizeof(meetings[0]))) {
     const int64_t back = meetings[_i / 4].back;
     struct vpa_argmin_rule r;
 
@@ -573,12 +548,10 @@ START_TEST(every_part_of_a_merge)
     ck_assert_uint_eq(a.last, before.last > other.last ? before.last : other.last);
     vpa_argmin_release(&other);
 }
-END_TEST
 
 /* Of the same time and with the same limit: one's own picks stay. The windows of both are counted,
  * as far as numbers go. */
-START_TEST(a_merge_at_the_bounds)
-{
+TEST(a_merge_at_the_bounds) {
     struct vpa_argmin_rule r = rule(6, false);
 
     vpa_argmin_init(&a, &r);
@@ -595,12 +568,10 @@ START_TEST(a_merge_at_the_bounds)
     ck_assert_int_eq(a.closed, INT64_MAX);
     vpa_argmin_release(&other);
 }
-END_TEST
 
 /* One that has only an open window adds that and nothing else; into nothing, every part is taken.
  */
-START_TEST(merging_one_that_knows_nothing)
-{
+TEST(merging_one_that_knows_nothing) {
     struct vpa_argmin_rule r = rule(6, false);
 
     r.margin_count = 2;
@@ -636,7 +607,6 @@ START_TEST(merging_one_that_knows_nothing)
     ck_assert_uint_eq(other.open_count, 2);
     vpa_argmin_release(&other);
 }
-END_TEST
 
 /* ---- the weights of docs/algorithms.md ---- */
 
@@ -652,8 +622,7 @@ static const struct {
     {VPA_KIND_MEMORY, false, 300.0, 0.2, 4, {2, 3, 5, 8}},
     {VPA_KIND_MEMORY, true, 300.0, 0.2, 4, {2, 3, 5, 8}},
 };
-START_TEST(preset_rules)
-{
+TEST_EACH(preset_rules, presets) {
     struct vpa_argmin_rule r;
 
     vpa_argmin_preset(&r, &buckets, presets[_i].kind, presets[_i].distances);
@@ -666,31 +635,8 @@ START_TEST(preset_rules)
     ck_assert_uint_eq(r.margin_count, presets[_i].margin_count);
     ck_assert_mem_eq(r.margins, presets[_i].margins, sizeof(r.margins));
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("argmin");
-    TCase *c = tcase_create("argmin");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_loop_test(c, cheapest_limit, 0, (int)(sizeof(forms) / sizeof(forms[0])));
-    tcase_add_test(c, nothing_known_then_as_before);
-    tcase_add_loop_test(c, changes_and_models_cost, 0, (int)(sizeof(changes) / sizeof(changes[0])));
-    tcase_add_test(c, margins_are_models);
-    tcase_add_test(c, the_last_bucket_is_the_highest_limit);
-    tcase_add_test(c, the_largest_limit_of_the_hold_is_in_force);
-    tcase_add_test(c, a_later_past_goes_on);
-    tcase_add_test(c, pasts_of_one_time_are_averaged);
-    tcase_add_test(c, merging_into_nothing_takes_all);
-    tcase_add_loop_test(c, every_sum_is_the_papers, 0, 16);
-    tcase_add_test(c, of_equal_costs_the_first);
-    tcase_add_test(c, windows_are_counted_without_end);
-    tcase_add_loop_test(c, every_part_of_a_merge, 0,
-                        4 * (int)(sizeof(meetings) / sizeof(meetings[0])));
-    tcase_add_test(c, a_merge_at_the_bounds);
-    tcase_add_test(c, merging_one_that_knows_nothing);
-    tcase_add_loop_test(c, preset_rules, 0, (int)(sizeof(presets) / sizeof(presets[0])));
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("argmin", setup, teardown);
 }

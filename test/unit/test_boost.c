@@ -98,8 +98,7 @@ static struct vpa_pod pod_with(struct vpa_arena *arena, const char *resources)
                                                resources));
 }
 
-START_TEST(boosts)
-{
+TEST_EACH(boosts, rows) {
     const struct boost_row *row = &rows[_i];
     vpa_auto_arena arena = {0};
     struct vpa_object vpa = vpa_with(
@@ -124,10 +123,8 @@ START_TEST(boosts)
     ck_assert_str_eq(fixture_list_text(&arena, &requests), row->requests_want);
     ck_assert_str_eq(fixture_list_text(&arena, &limits), row->limits_want);
 }
-END_TEST
 
-START_TEST(which_boost)
-{
+TEST(which_boost) {
     vpa_auto_arena arena = {0};
     struct vpa_object vpa = vpa_with(
         &arena,
@@ -154,10 +151,8 @@ START_TEST(which_boost)
         &arena, "'resourcePolicy':{'containerPolicies':[{'containerName':'c','startupBoost':{}}]}");
     ck_assert_int_eq(vpa_boost_duration_seconds(&empty, "c"), 0);
 }
-END_TEST
 
-START_TEST(expiry)
-{
+TEST(expiry) {
     vpa_auto_arena arena = {0};
     struct vpa_object timed = vpa_with(
         &arena, "'startupBoost':{'cpu':{'type':'Factor','factor':2,'durationSeconds':60}}");
@@ -180,16 +175,8 @@ START_TEST(expiry)
     struct vpa_pod fresh = fixture_pod(&arena, "{'metadata':{'name':'p'}}");
     ck_assert(!vpa_boost_expired(&fresh, &untimed, "c", start));
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("boost");
-    TCase *tc = tcase_create("boost");
-
-    tcase_add_loop_test(tc, boosts, 0, (int)VPA_COUNT(rows));
-    tcase_add_test(tc, which_boost);
-    tcase_add_test(tc, expiry);
-    suite_add_tcase(suite, tc);
-    return fixture_run(suite);
+    return run_tests("boost", NULL, NULL);
 }

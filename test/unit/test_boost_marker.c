@@ -3,8 +3,7 @@
 #include "vpa/json/json_decode.h"
 #include "vpa/policy/boost_marker.h"
 
-START_TEST(round_trip)
-{
+TEST(round_trip) {
     vpa_auto_arena arena = {0};
     struct vpa_pod pod = fixture_pod(
         &arena, "{'metadata':{'name':'p'},'spec':{'containers':[{'name':'c','resources':"
@@ -20,7 +19,6 @@ START_TEST(round_trip)
     ck_assert_str_eq(fixture_list_text(&arena, &got.requests), "cpu=100m memory=64Mi");
     ck_assert_uint_eq(got.limits.count, 0);
 }
-END_TEST
 
 static const struct marker_row {
     const char *text;
@@ -46,8 +44,7 @@ static const struct marker_row {
     {"{'requests':{'cpu':'1'},'REQUESTS':{'cpu':'1Zz'}}", NULL},
 };
 
-START_TEST(tolerance)
-{
+TEST_EACH(tolerance, markers) {
     vpa_auto_arena arena = {0};
     struct vpa_resources got;
     struct vpa_error err;
@@ -57,10 +54,8 @@ START_TEST(tolerance)
     if (result == 0)
         ck_assert_str_eq(fixture_list_text(&arena, &got.requests), markers[_i].requests);
 }
-END_TEST
 
-START_TEST(keys)
-{
+TEST(keys) {
     static const struct vpa_label items[] = {{"a", "b"}, {"vpaCpuStartupBoost/app", "{}"}};
     const struct vpa_labels marked = {items, 2, true};
     const struct vpa_labels plain = {items, 1, true};
@@ -70,10 +65,8 @@ START_TEST(keys)
     ck_assert_str_eq(vpa_boost_marker_container("vpaCpuStartupBoost/app"), "app");
     ck_assert_ptr_null(vpa_boost_marker_container("vpaCpuStartupBoost"));
 }
-END_TEST
 
-START_TEST(finds_by_container)
-{
+TEST(finds_by_container) {
     static const struct vpa_label items[] = {
         {"a", "no"},
         {"vpaCpuStartupBoost/", "empty"},
@@ -93,7 +86,6 @@ START_TEST(finds_by_container)
         ck_assert_msg(!vpa_boost_marker_find(&annotations, others[i]), "%s", others[i]);
     ck_assert_ptr_null(vpa_boost_marker_find(&(struct vpa_labels){.count = 0}, "app"));
 }
-END_TEST
 
 /* Requests with so many resources, half of them under another spelling of the name. */
 static int parse_long(struct vpa_arena *arena, size_t count, struct vpa_resources *got,
@@ -113,8 +105,7 @@ static int parse_long(struct vpa_arena *arena, size_t count, struct vpa_resource
     return vpa_boost_marker_parse(arena, vpa_buf_text(&text), got, err);
 }
 
-START_TEST(length)
-{
+TEST(length) {
     vpa_auto_arena arena = {0};
     struct vpa_resources got;
     struct vpa_error err;
@@ -125,18 +116,8 @@ START_TEST(length)
     ck_assert_str_eq(err.text, "boost marker: requests: 4097 resources, at most 4096 are read");
     ck_assert_int_eq(err.code, VPA_INVALID);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("boost_marker");
-    TCase *tc = tcase_create("boost_marker");
-
-    tcase_add_loop_test(tc, tolerance, 0, (int)VPA_COUNT(markers));
-    tcase_add_test(tc, round_trip);
-    tcase_add_test(tc, keys);
-    tcase_add_test(tc, finds_by_container);
-    tcase_add_test(tc, length);
-    suite_add_tcase(suite, tc);
-    return fixture_run(suite);
+    return run_tests("boost_marker", NULL, NULL);
 }

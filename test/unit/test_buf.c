@@ -7,8 +7,7 @@
 #include "vpa/base/buf.h"
 #include "vpa/base/mem.h"
 
-START_TEST(appends_up_to_the_limit)
-{
+TEST(appends_up_to_the_limit) {
     vpa_auto_buf buf = VPA_BUF(10);
 
     ck_assert_str_eq(vpa_buf_text(&buf), "");
@@ -22,10 +21,8 @@ START_TEST(appends_up_to_the_limit)
     ck_assert(vpa_buf_failed(&buf));
     ck_assert_uint_eq(buf.len, 10);
 }
-END_TEST
 
-START_TEST(a_failed_buffer_takes_nothing_until_cleared)
-{
+TEST(a_failed_buffer_takes_nothing_until_cleared) {
     vpa_auto_buf buf = VPA_BUF(4);
 
     vpa_buf_puts(&buf, "12345");
@@ -35,10 +32,8 @@ START_TEST(a_failed_buffer_takes_nothing_until_cleared)
     vpa_buf_puts(&buf, "1");
     ck_assert_str_eq(vpa_buf_text(&buf), "1");
 }
-END_TEST
 
-START_TEST(long_formats_fit)
-{
+TEST(long_formats_fit) {
     vpa_auto_buf buf = VPA_BUF(4096);
     char text[1000];
 
@@ -48,12 +43,10 @@ START_TEST(long_formats_fit)
     ck_assert_uint_eq(buf.len, 1001);
     ck_assert_int_eq(buf.data[1000], '>');
 }
-END_TEST
 
 /* A piece fits into the room that is there, needs more, or is too long: the text before it stays.
  */
-START_TEST(formats_at_every_edge_of_the_room)
-{
+TEST(formats_at_every_edge_of_the_room) {
     for (size_t before = 0; before < 70; before++) {
         for (int len = 0; len < 70; len++) {
             vpa_auto_buf buf = VPA_BUF(100);
@@ -70,10 +63,8 @@ START_TEST(formats_at_every_edge_of_the_room)
         }
     }
 }
-END_TEST
 
-START_TEST(prints_numbers)
-{
+TEST(prints_numbers) {
     vpa_auto_buf buf = VPA_BUF(64);
 
     vpa_buf_put_uint(&buf, 0);
@@ -83,10 +74,8 @@ START_TEST(prints_numbers)
     vpa_buf_put_uint(&buf, UINT64_MAX);
     ck_assert_str_eq(vpa_buf_text(&buf), "0 10 18446744073709551615");
 }
-END_TEST
 
-START_TEST(consume_truncate_take)
-{
+TEST(consume_truncate_take) {
     vpa_auto_buf buf = VPA_BUF(100);
 
     vpa_buf_puts(&buf, "hello world");
@@ -103,10 +92,8 @@ START_TEST(consume_truncate_take)
     ck_assert_str_eq(empty, "");
     ck_assert_ptr_null(vpa_buf_reserve(&buf, 101));
 }
-END_TEST
 
-START_TEST(error_texts_grow_from_the_inside)
-{
+TEST(error_texts_grow_from_the_inside) {
     struct vpa_error err;
 
     ck_assert_int_eq(vpa_fail(&err, VPA_CONFLICT, "quantity %s", "\"1Zz\""), -1);
@@ -116,10 +103,8 @@ START_TEST(error_texts_grow_from_the_inside)
     ck_assert_int_eq(vpa_fail(NULL, VPA_INVALID, "x"), -1);
     ck_assert_int_eq(vpa_wrap(NULL, "x"), -1);
 }
-END_TEST
 
-START_TEST(long_error_texts_are_cut_visibly)
-{
+TEST(long_error_texts_are_cut_visibly) {
     struct vpa_error err;
     char text[3000];
 
@@ -132,10 +117,8 @@ START_TEST(long_error_texts_are_cut_visibly)
     vpa_wrap(&err, "%s", text);
     ck_assert_str_eq(err.text + VPA_ERROR_TEXT_MAX - 4, "...");
 }
-END_TEST
 
-START_TEST(reserved_and_not_used_is_still_a_text)
-{
+TEST(reserved_and_not_used_is_still_a_text) {
     struct vpa_buf buf;
 
     vpa_buf_init(&buf, 100);
@@ -144,21 +127,8 @@ START_TEST(reserved_and_not_used_is_still_a_text)
     vpa_auto_free char *text = vpa_buf_take(&buf);
     ck_assert_str_eq(text, "");
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("buf");
-    TCase *tc = tcase_create("buf");
-    tcase_add_test(tc, appends_up_to_the_limit);
-    tcase_add_test(tc, a_failed_buffer_takes_nothing_until_cleared);
-    tcase_add_test(tc, long_formats_fit);
-    tcase_add_test(tc, formats_at_every_edge_of_the_room);
-    tcase_add_test(tc, prints_numbers);
-    tcase_add_test(tc, consume_truncate_take);
-    tcase_add_test(tc, error_texts_grow_from_the_inside);
-    tcase_add_test(tc, long_error_texts_are_cut_visibly);
-    tcase_add_test(tc, reserved_and_not_used_is_still_a_text);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("buf", NULL, NULL);
 }

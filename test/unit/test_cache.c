@@ -94,8 +94,7 @@ static const char *names(enum vpa_cache_part part)
     return text;
 }
 
-START_TEST(keeps_what_it_is_told)
-{
+TEST(keeps_what_it_is_told) {
     event(VPA_REFLECTOR_ADDED, VPA("b", "web", ""));
     event(VPA_REFLECTOR_ADDED, VPA("a", "web", ""));
     event(VPA_REFLECTOR_MODIFIED, VPA("b", "db", ""));
@@ -111,10 +110,8 @@ START_TEST(keeps_what_it_is_told)
     ck_assert(!vpa_cache_has(cache, "ns", "b"));
     ck_assert_str_eq(changes, "+b +a ~b -b ");
 }
-END_TEST
 
-START_TEST(the_end_of_a_list_drops_what_it_did_not_have)
-{
+TEST(the_end_of_a_list_drops_what_it_did_not_have) {
     event(VPA_REFLECTOR_ADDED, VPA("a", "web", ""));
     event(VPA_REFLECTOR_ADDED, VPA("b", "web", ""));
     event(VPA_REFLECTOR_ADDED, VPA("c", "web", BAD));
@@ -134,10 +131,8 @@ START_TEST(the_end_of_a_list_drops_what_it_did_not_have)
     ck_assert_uint_eq(vpa_cache_count(cache), 0);
     ck_assert_str_eq(names(VPA_CACHE_UNKNOWN), "");
 }
-END_TEST
 
-START_TEST(what_is_held_stays_as_it_was)
-{
+TEST(what_is_held_stays_as_it_was) {
     struct vpa_cache_list list;
     struct vpa_shared_map map;
 
@@ -160,10 +155,8 @@ START_TEST(what_is_held_stays_as_it_was)
     ck_assert_ptr_null(vpa_shared_map_next(&map, hash, &at));
     vpa_shared_map_release(&map);
 }
-END_TEST
 
-START_TEST(an_object_that_no_longer_decodes_is_unknown)
-{
+TEST(an_object_that_no_longer_decodes_is_unknown) {
     event(VPA_REFLECTOR_ADDED, VPA("a", "web", ""));
     event(VPA_REFLECTOR_MODIFIED, VPA("a", "db", BAD));
     ck_assert_str_eq(names(VPA_CACHE_KNOWN), "");
@@ -185,10 +178,8 @@ START_TEST(an_object_that_no_longer_decodes_is_unknown)
     ck_assert_str_eq(names(VPA_CACHE_UNKNOWN), "");
     ck_assert_str_eq(changes, "+a ~a? ~a ");
 }
-END_TEST
 
-START_TEST(an_object_that_cannot_be_read_is_unknown)
-{
+TEST(an_object_that_cannot_be_read_is_unknown) {
     event(VPA_REFLECTOR_ADDED, VPA("a", "web", ""));
     unreadable(VPA_REFLECTOR_MODIFIED, "a");
     unreadable(VPA_REFLECTOR_ADDED, "b");
@@ -199,7 +190,6 @@ START_TEST(an_object_that_cannot_be_read_is_unknown)
     unreadable(VPA_REFLECTOR_DELETED, "b");
     ck_assert_str_eq(names(VPA_CACHE_UNKNOWN), "");
 }
-END_TEST
 
 static int made;
 
@@ -253,8 +243,7 @@ static int64_t number_in(const struct vpa_shared_map *map, const char *name)
     return number ? *number : -1;
 }
 
-START_TEST(a_map_is_shared_when_somebody_asks)
-{
+TEST(a_map_is_shared_when_somebody_asks) {
     struct vpa_shared_map before = {0}, after = {0};
 
     vpa_cache_free(cache);
@@ -283,10 +272,8 @@ START_TEST(a_map_is_shared_when_somebody_asks)
     vpa_shared_map_release(&before);
     vpa_shared_map_release(&after);
 }
-END_TEST
 
-START_TEST(versions_that_say_the_same_are_one)
-{
+TEST(versions_that_say_the_same_are_one) {
     static const struct vpa_cache_kind kind = {
         .size = sizeof(char *), .read = read_text, .make = make_text, .same = same_text};
 
@@ -311,7 +298,6 @@ START_TEST(versions_that_say_the_same_are_one)
           "{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\"},\"text\":\"y\"}");
     ck_assert(!vpa_cache_is_unknown(cache, "ns", "a"));
 }
-END_TEST
 
 /* The way from the server: NUL characters, an object of 9 MiB and one that does not decode in the
  * middle of a list. */
@@ -326,8 +312,7 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
         vpa_memory_reply_json(r, 200, list_text);
 }
 
-START_TEST(bad_objects_leave_the_others_alone)
-{
+TEST(bad_objects_leave_the_others_alone) {
     enum { HUGE_LEN = 9 << 20 };
     char *huge = vpa_xmalloc(HUGE_LEN + 1);
 
@@ -354,10 +339,8 @@ START_TEST(bad_objects_leave_the_others_alone)
     free(list_text);
     free(huge);
 }
-END_TEST
 
-START_TEST(keeps_what_was_known_last)
-{
+TEST(keeps_what_was_known_last) {
     struct vpa_cache *keeping =
         vpa_cache_new(&(struct vpa_cache_options){.kind = &vpa_cache_vpas, .keeps_last = true});
     vpa_auto_cache_list struct vpa_cache_list list = {0};
@@ -376,7 +359,6 @@ START_TEST(keeps_what_was_known_last)
     ck_assert_ptr_eq(vpa_cache_last(list.objects[1]), b);
     ck_assert_str_eq(((const struct vpa_object *)b)->target_ref.name, "web");
 }
-END_TEST
 
 /* ---- a cache that is taken ---- */
 
@@ -452,8 +434,9 @@ static void setup_taken(void)
     handler = vpa_cache_handler(cache);
 }
 
-START_TEST(gives_what_has_come_once)
-{
+TEST_CASE(taken, setup_taken, teardown);
+
+TEST(gives_what_has_come_once) {
     event(VPA_REFLECTOR_ADDED, VPA("b", "web", ""));
     event(VPA_REFLECTOR_ADDED, VPA("a", "web", ""));
     event(VPA_REFLECTOR_MODIFIED, VPA("a", "web", ""));
@@ -461,21 +444,17 @@ START_TEST(gives_what_has_come_once)
     ck_assert_str_eq(take(), "");
     ck_assert_uint_eq(vpa_cache_count(cache), 0);
 }
-END_TEST
 
-START_TEST(keeps_versions_that_differ)
-{
+TEST(keeps_versions_that_differ) {
     event(VPA_REFLECTOR_ADDED, VPA("a", "x", ""));
     event(VPA_REFLECTOR_MODIFIED, VPA("a", "y", ""));
     event(VPA_REFLECTOR_MODIFIED, VPA("a", "y", ""));
     event(VPA_REFLECTOR_MODIFIED, VPA("a", "x", ""));
     ck_assert_str_eq(take(), "ns:a,x,y,x ");
 }
-END_TEST
 
 /* Neither hides what came before. */
-START_TEST(gone_and_unknown_objects_keep_their_versions)
-{
+TEST(gone_and_unknown_objects_keep_their_versions) {
     event(VPA_REFLECTOR_ADDED, VPA("a", "x", ""));
     event(VPA_REFLECTOR_MODIFIED, VPA("a", "y", BAD));
     event(VPA_REFLECTOR_DELETED, VPA("a", "y", ""));
@@ -486,10 +465,8 @@ START_TEST(gone_and_unknown_objects_keep_their_versions)
     event(VPA_REFLECTOR_ADDED, VPA("d", "y", ""));
     ck_assert_str_eq(take(), "-ns:a,x -ns:b ns:c ns:d,x,y ");
 }
-END_TEST
 
-START_TEST(a_bounded_number_of_versions_waits)
-{
+TEST(a_bounded_number_of_versions_waits) {
     size_t commas = 0;
 
     for (int i = 0; i < 3 * VPA_CACHE_VERSIONS_MAX; i++)
@@ -501,10 +478,8 @@ START_TEST(a_bounded_number_of_versions_waits)
     ck_assert_uint_eq(commas, VPA_CACHE_VERSIONS_MAX);
     ck_assert_ptr_nonnull(strstr(taken, ",last "));
 }
-END_TEST
 
-START_TEST(a_whole_list_says_what_is_there)
-{
+TEST(a_whole_list_says_what_is_there) {
     has = "old";
     event(VPA_REFLECTOR_ADDED, VPA("gone", "x", ""));
     handler.begin(handler.ctx);
@@ -519,11 +494,9 @@ START_TEST(a_whole_list_says_what_is_there)
     ck_assert_str_eq(take(), "list ns/old ns/new ns/bad ns:bad -ns:gone,y ns:new,x ");
     ck_assert_str_eq(take(), "");
 }
-END_TEST
 
 /* What waits is older than what the list has, whatever the store says. */
-START_TEST(what_waits_is_replaced_by_the_list)
-{
+TEST(what_waits_is_replaced_by_the_list) {
     has = "a";
     event(VPA_REFLECTOR_MODIFIED, VPA("a", "x", ""));
     handler.begin(handler.ctx);
@@ -534,32 +507,8 @@ START_TEST(what_waits_is_replaced_by_the_list)
     handler.end(handler.ctx);
     ck_assert_str_eq(take(), "list ");
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("cache");
-    TCase *c = tcase_create("cache");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_test(c, keeps_what_it_is_told);
-    tcase_add_test(c, keeps_what_was_known_last);
-    tcase_add_test(c, the_end_of_a_list_drops_what_it_did_not_have);
-    tcase_add_test(c, what_is_held_stays_as_it_was);
-    tcase_add_test(c, an_object_that_no_longer_decodes_is_unknown);
-    tcase_add_test(c, an_object_that_cannot_be_read_is_unknown);
-    tcase_add_test(c, a_map_is_shared_when_somebody_asks);
-    tcase_add_test(c, versions_that_say_the_same_are_one);
-    tcase_add_test(c, bad_objects_leave_the_others_alone);
-    suite_add_tcase(suite, c);
-    TCase *t = tcase_create("taken");
-    tcase_add_checked_fixture(t, setup_taken, teardown);
-    tcase_add_test(t, gives_what_has_come_once);
-    tcase_add_test(t, keeps_versions_that_differ);
-    tcase_add_test(t, gone_and_unknown_objects_keep_their_versions);
-    tcase_add_test(t, a_bounded_number_of_versions_waits);
-    tcase_add_test(t, a_whole_list_says_what_is_there);
-    tcase_add_test(t, what_waits_is_replaced_by_the_list);
-    suite_add_tcase(suite, t);
-    return run_suite(suite);
+    return run_tests("cache", setup, teardown);
 }

@@ -124,8 +124,7 @@ static const char *joined(struct vpa_arena *arena, const struct vpa_notes *notes
     return text;
 }
 
-START_TEST(plans)
-{
+TEST_EACH(plans, plan_rows) {
     const struct plan_row *row = &plan_rows[_i];
     vpa_auto_arena arena = {0};
     struct vpa_object vpa = fixture_vpa(&arena, row->vpa);
@@ -139,7 +138,6 @@ START_TEST(plans)
     ck_assert_str_eq(fixture_list_text(&arena, &plan[0].limits), row->limits_want);
     ck_assert_str_eq(joined(&arena, &plan[0].notes), row->notes_want);
 }
-END_TEST
 
 /* Vectors of admission.md 11.5: requests equal limits; two containers with recommendations a and b.
  */
@@ -161,8 +159,7 @@ static const struct pod_row {
     {"fits", "cpu", "1", "1", "'min':{'cpu':'1'},'max':{'cpu':'2'}", "1", "1"},
 };
 
-START_TEST(pod_limit_range)
-{
+TEST_EACH(pod_limit_range, pod_rows) {
     const struct pod_row *row = &pod_rows[_i];
     vpa_auto_arena arena = {0};
     const char *r = row->resource;
@@ -187,10 +184,8 @@ START_TEST(pod_limit_range)
     ck_assert_str_eq(vpa_quantity_text(&arena, a), row->want_a);
     ck_assert_str_eq(vpa_quantity_text(&arena, b), row->want_b);
 }
-END_TEST
 
-START_TEST(pod_limit_range_takes_unrecommended_containers_along)
-{
+TEST(pod_limit_range_takes_unrecommended_containers_along) {
     vpa_auto_arena arena = {0};
     struct vpa_object vpa = fixture_vpa(&arena, VPA("", REC("a", "{'memory':'200M'}")));
     struct vpa_pod pod = fixture_pod(
@@ -214,10 +209,8 @@ START_TEST(pod_limit_range_takes_unrecommended_containers_along)
     ck_assert_str_eq(fixture_list_text(&arena, &vpa.recommendation.containers[0].target),
                      "memory=200M");
 }
-END_TEST
 
-START_TEST(absent_and_empty_results)
-{
+TEST(absent_and_empty_results) {
     vpa_auto_arena arena = {0};
     struct vpa_object bare =
         fixture_vpa(&arena, "{'metadata':{'name':'v','namespace':'ns'},'spec':{}}");
@@ -233,10 +226,8 @@ START_TEST(absent_and_empty_results)
     ck_assert(got.recommendation.present);
     ck_assert_uint_eq(got.recommendation.container_count, 0);
 }
-END_TEST
 
-START_TEST(unknown_limit_ranges_are_an_error)
-{
+TEST(unknown_limit_ranges_are_an_error) {
     vpa_auto_arena arena = {0};
     struct vpa_object vpa = fixture_vpa(&arena, VPA("", REC("c", "{'cpu':'1'}")));
     struct vpa_object empty =
@@ -253,10 +244,8 @@ START_TEST(unknown_limit_ranges_are_an_error)
     ck_assert_int_eq(vpa_capping_plan(&arena, &empty, &pod, &limits, &plan, &err), -1);
     ck_assert_str_eq(err.text, "error getting containerLimitRange: oh no");
 }
-END_TEST
 
-START_TEST(limit_ranges_fold)
-{
+TEST(limit_ranges_fold) {
     vpa_auto_arena arena = {0};
     struct vpa_namespace_limits got = fixture_limits(
         &arena, "{'type':'Container','max':{'cpu':'2'},'default':{'cpu':'1.5'},'min':{'cpu':'1'}},"
@@ -270,20 +259,16 @@ START_TEST(limit_ranges_fold)
     ck_assert_str_eq(fixture_list_text(&arena, &got.container.min), "cpu=1500m");
     ck_assert_str_eq(fixture_list_text(&arena, &got.container.defaults), "cpu=1500m");
 }
-END_TEST
 
-START_TEST(no_limit_ranges)
-{
+TEST(no_limit_ranges) {
     vpa_auto_arena arena = {0};
     struct vpa_namespace_limits got;
 
     vpa_namespace_limits_fold(&arena, NULL, 0, &got);
     ck_assert(!got.container.present && !got.pod.present && !got.error);
 }
-END_TEST
 
-START_TEST(the_recommender_caps_by_policy_and_global_maximum)
-{
+TEST(the_recommender_caps_by_policy_and_global_maximum) {
     vpa_auto_arena arena = {0};
     struct vpa_object vpa =
         fixture_vpa(&arena, VPA(POLICY("{'containerName':'*','minAllowed':{'cpu':'100m'},'"
@@ -308,21 +293,8 @@ START_TEST(the_recommender_caps_by_policy_and_global_maximum)
     got = vpa_capping_policy(&arena, &vpa.recommendation, NULL, NULL);
     ck_assert_str_eq(fixture_list_text(&arena, &got.containers[0].target), "cpu=25m memory=600Mi");
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("capping");
-    TCase *tc = tcase_create("capping");
-
-    tcase_add_loop_test(tc, plans, 0, (int)VPA_COUNT(plan_rows));
-    tcase_add_loop_test(tc, pod_limit_range, 0, (int)VPA_COUNT(pod_rows));
-    tcase_add_test(tc, pod_limit_range_takes_unrecommended_containers_along);
-    tcase_add_test(tc, absent_and_empty_results);
-    tcase_add_test(tc, unknown_limit_ranges_are_an_error);
-    tcase_add_test(tc, limit_ranges_fold);
-    tcase_add_test(tc, no_limit_ranges);
-    tcase_add_test(tc, the_recommender_caps_by_policy_and_global_maximum);
-    suite_add_tcase(suite, tc);
-    return fixture_run(suite);
+    return run_tests("capping", NULL, NULL);
 }

@@ -106,8 +106,7 @@ static void start_second(void *ctx)
     prepare(second);
 }
 
-START_TEST(two_that_start_at_once_have_one_ca)
-{
+TEST_TIMES(two_that_start_at_once_have_one_ca, 2) {
     struct vpa_certificate_manager *first = replica();
 
     second = replica();
@@ -123,11 +122,9 @@ START_TEST(two_that_start_at_once_have_one_ca)
     vpa_certificate_manager_free(first);
     vpa_certificate_manager_free(second);
 }
-END_TEST
 
 /* What is stored is what a replica that comes later serves; looking at it writes nothing. */
-START_TEST(later_replicas_take_what_is_there)
-{
+TEST(later_replicas_take_what_is_there) {
     struct vpa_certificate_manager *first = replica(), *late = replica();
 
     prepare(first);
@@ -145,11 +142,9 @@ START_TEST(later_replicas_take_what_is_there)
     vpa_certificate_manager_free(first);
     vpa_certificate_manager_free(late);
 }
-END_TEST
 
 /* A CA changes only when the registration names the next one; then the others follow. */
-START_TEST(rotates_with_the_registration)
-{
+TEST(rotates_with_the_registration) {
     struct vpa_certificate_manager *m = replica(), *other = replica();
 
     prepare(m);
@@ -177,11 +172,9 @@ START_TEST(rotates_with_the_registration)
     vpa_certificate_manager_free(m);
     vpa_certificate_manager_free(other);
 }
-END_TEST
 
 /* By whatever name an API server calls, ours is the certificate for it. */
-START_TEST(is_called_by_every_name_of_the_service)
-{
+TEST_TIMES(is_called_by_every_name_of_the_service, 2) {
     static const char *const called[] = {"listener.ns.svc", "listener.ns", "listener",
                                          "webhook.example"};
     struct vpa_certificate_manager *m;
@@ -196,11 +189,9 @@ START_TEST(is_called_by_every_name_of_the_service)
                       "%s", called[i]);
     vpa_certificate_manager_free(m);
 }
-END_TEST
 
 /* Rights that come late are waited for. */
-START_TEST(waits_for_its_rights)
-{
+TEST(waits_for_its_rights) {
     struct vpa_certificate_manager *m = replica();
 
     refuse(3);
@@ -208,12 +199,10 @@ START_TEST(waits_for_its_rights)
     ck_assert_int_eq(writes(), 1);
     vpa_certificate_manager_free(m);
 }
-END_TEST
 
 /* A Secret that somebody emptied, or filled with nonsense, is made anew; the CA that was served
  * until then is not known from it, but nothing breaks. */
-START_TEST(damage_is_repaired)
-{
+TEST_TIMES(damage_is_repaired, 4) {
     static const char *const damages[] = {"{}", "{\"ca.crt\":\"bm9uc2Vuc2U=\",\"ca.key\":\"!\"}",
                                           "{\"ca.crt\":1}", "null"};
     struct vpa_certificate_manager *m = replica();
@@ -225,7 +214,6 @@ START_TEST(damage_is_repaired)
     ck_assert_ptr_nonnull(vpa_certificate_manager_served(m)->key_pem);
     vpa_certificate_manager_free(m);
 }
-END_TEST
 
 static void stop_loop(void *ctx)
 {
@@ -234,8 +222,7 @@ static void stop_loop(void *ctx)
 }
 
 /* As often as it happens, and as new once; a stop is no failure, and success ends it. */
-START_TEST(failures_are_told)
-{
+TEST(failures_are_told) {
     struct vpa_certificate_manager *m = replica();
 
     prepare(m);
@@ -257,11 +244,9 @@ START_TEST(failures_are_told)
     vpa_loop_resume(loop);
     vpa_certificate_manager_free(m);
 }
-END_TEST
 
 /* Whoever asks has other work to do. */
-START_TEST(a_server_that_hangs_is_not_waited_for)
-{
+TEST(a_server_that_hangs_is_not_waited_for) {
     struct vpa_certificate_manager *m = replica();
 
     prepare(m);
@@ -272,11 +257,9 @@ START_TEST(a_server_that_hangs_is_not_waited_for)
     ck_assert_ptr_nonnull(vpa_certificate_manager_served(m)->key_pem);
     vpa_certificate_manager_free(m);
 }
-END_TEST
 
 /* A server that asks for patience is asked again later, not waited for. */
-START_TEST(a_server_that_asks_to_wait_is_not_waited_for)
-{
+TEST(a_server_that_asks_to_wait_is_not_waited_for) {
     struct vpa_certificate_manager *m = replica();
 
     prepare(m);
@@ -291,23 +274,8 @@ START_TEST(a_server_that_asks_to_wait_is_not_waited_for)
     ck_assert_int_eq(vpa_loop_monotonic(loop), begin);
     vpa_certificate_manager_free(m);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("certificate_manager");
-    TCase *tc = tcase_create("manager");
-
-    tcase_add_checked_fixture(tc, setup, stop_client);
-    tcase_add_loop_test(tc, two_that_start_at_once_have_one_ca, 0, 2);
-    tcase_add_test(tc, later_replicas_take_what_is_there);
-    tcase_add_test(tc, rotates_with_the_registration);
-    tcase_add_loop_test(tc, is_called_by_every_name_of_the_service, 0, 2);
-    tcase_add_test(tc, waits_for_its_rights);
-    tcase_add_test(tc, failures_are_told);
-    tcase_add_test(tc, a_server_that_hangs_is_not_waited_for);
-    tcase_add_test(tc, a_server_that_asks_to_wait_is_not_waited_for);
-    tcase_add_loop_test(tc, damage_is_repaired, 0, 4);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("certificate_manager", setup, stop_client);
 }

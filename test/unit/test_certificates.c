@@ -45,8 +45,7 @@ static bool is_accepted(const char *bundle)
 
 /* Seven months, looked at every day: each step when it is due, and at no time is there a client
  * that trusts what the bundle was the day before and does not take what is served. */
-START_TEST(three_rotations)
-{
+TEST(three_rotations) {
     static const int expected[][2] = {
         {0, VPA_CERTIFICATES_CREATED},     {60, VPA_CERTIFICATES_ANNOUNCED},
         {61, VPA_CERTIFICATES_PROMOTED},   {62, VPA_CERTIFICATES_RETIRED},
@@ -74,11 +73,9 @@ START_TEST(three_rotations)
     }
     ck_assert_uint_eq(seen, VPA_COUNT(expected));
 }
-END_TEST
 
 /* A CA that the registration does not name yet signs nothing, as long as the old one lasts. */
-START_TEST(untrusted_cas_wait)
-{
+TEST(untrusted_cas_wait) {
     ck_assert_int_eq(advance(), VPA_CERTIFICATES_CREATED);
     trusted = false;
     now = vpa_time_add(START, 61 * DAY);
@@ -90,22 +87,18 @@ START_TEST(untrusted_cas_wait)
     ck_assert_ptr_nonnull(set.previous_ca);
     ck_assert_ptr_null(set.next_ca.key_pem);
 }
-END_TEST
 
 /* Asleep for so long that everything has ended: a new beginning. */
-START_TEST(what_has_ended_is_made_anew)
-{
+TEST(what_has_ended_is_made_anew) {
     ck_assert_int_eq(advance(), VPA_CERTIFICATES_CREATED);
     now = vpa_time_add(START, 100 * DAY);
     ck_assert_int_eq(advance(), VPA_CERTIFICATES_CREATED);
     ck_assert_ptr_null(set.previous_ca);
     ck_assert_int_eq(advance(), VPA_CERTIFICATES_KEPT);
 }
-END_TEST
 
 /* At its last second a CA is one no more: nothing is announced beside it. */
-START_TEST(the_end_of_a_ca_belongs_to_what_follows)
-{
+TEST(the_end_of_a_ca_belongs_to_what_follows) {
     struct vpa_tls_info info;
 
     ck_assert_int_eq(advance(), VPA_CERTIFICATES_CREATED);
@@ -114,11 +107,9 @@ START_TEST(the_end_of_a_ca_belongs_to_what_follows)
     ck_assert_int_eq(advance(), VPA_CERTIFICATES_CREATED);
     ck_assert_ptr_null(set.previous_ca);
 }
-END_TEST
 
 /* And where one was announced, that takes its place. */
-START_TEST(at_the_end_of_a_ca_the_next_one_signs)
-{
+TEST(at_the_end_of_a_ca_the_next_one_signs) {
     struct vpa_tls_info info;
 
     ck_assert_int_eq(advance(), VPA_CERTIFICATES_CREATED);
@@ -132,7 +123,6 @@ START_TEST(at_the_end_of_a_ca_the_next_one_signs)
     ck_assert_str_eq(set.ca.cert_pem, next);
     ck_assert_ptr_null(set.previous_ca);
 }
-END_TEST
 
 enum damage { NO_PAIR, OTHER_KEY, NO_PEM, OTHER_NAMES, OTHER_CA };
 static const char *const damages[] = {"no pair", "another key", "no PEM", "other names",
@@ -165,8 +155,7 @@ static void do_damage(enum damage how)
     vpa_tls_pair_release(&ca);
 }
 
-START_TEST(damaged_pairs_are_renewed)
-{
+TEST_EACH(damaged_pairs_are_renewed, damages) {
     ck_assert_int_eq(advance(), VPA_CERTIFICATES_CREATED);
     vpa_auto_free char *ca = vpa_xstrdup(set.ca.cert_pem);
     do_damage((enum damage)_i);
@@ -174,11 +163,9 @@ START_TEST(damaged_pairs_are_renewed)
     ck_assert_str_eq(set.ca.cert_pem, ca);
     ck_assert_int_eq(advance(), VPA_CERTIFICATES_KEPT);
 }
-END_TEST
 
 /* A CA that signs no more (its key is lost, or nonsense) goes, but stays trusted where it can. */
-START_TEST(damaged_cas_are_replaced)
-{
+TEST(damaged_cas_are_replaced) {
     ck_assert_int_eq(advance(), VPA_CERTIFICATES_CREATED);
     free(set.ca.key_pem);
     set.ca.key_pem = vpa_xstrdup("nonsense");
@@ -187,11 +174,9 @@ START_TEST(damaged_cas_are_replaced)
     vpa_auto_free char *bundle = vpa_certificates_bundle(&set);
     ck_assert(is_accepted(bundle));
 }
-END_TEST
 
 /* Made by a clock that ran ahead: nobody takes them now, and what such a CA signs neither. */
-START_TEST(what_has_not_begun_is_made_anew)
-{
+TEST(what_has_not_begun_is_made_anew) {
     now = vpa_time_add(START, DAY);
     ck_assert_int_eq(advance(), VPA_CERTIFICATES_CREATED);
     now = START;
@@ -201,11 +186,9 @@ START_TEST(what_has_not_begun_is_made_anew)
     vpa_auto_free char *bundle = vpa_certificates_bundle(&set);
     ck_assert(is_accepted(bundle));
 }
-END_TEST
 
 /* A second makes the difference, at both ends. */
-START_TEST(a_pair_counts_from_its_first_second_to_its_last)
-{
+TEST(a_pair_counts_from_its_first_second_to_its_last) {
     struct vpa_tls_info info;
 
     ck_assert_int_eq(advance(), VPA_CERTIFICATES_CREATED);
@@ -215,11 +198,9 @@ START_TEST(a_pair_counts_from_its_first_second_to_its_last)
     now = vpa_time_add(info.not_before, -VPA_SECOND);
     ck_assert_int_ne(advance(), VPA_CERTIFICATES_KEPT);
 }
-END_TEST
 
 /* A certificate that is none of a CA, with its key: what it signs nobody takes. */
-START_TEST(who_is_no_ca_is_replaced)
-{
+TEST(who_is_no_ca_is_replaced) {
     struct vpa_error err;
 
     ck_assert_int_eq(advance(), VPA_CERTIFICATES_CREATED);
@@ -231,11 +212,9 @@ START_TEST(who_is_no_ca_is_replaced)
     ck_assert_int_eq(advance(), VPA_CERTIFICATES_CREATED);
     ck_assert_int_eq(advance(), VPA_CERTIFICATES_KEPT);
 }
-END_TEST
 
 /* The same in the place of the next one: it is replaced while the one that signs is still there. */
-START_TEST(who_is_no_ca_is_not_promoted)
-{
+TEST(who_is_no_ca_is_not_promoted) {
     struct vpa_error err;
 
     ck_assert_int_eq(advance(), VPA_CERTIFICATES_CREATED);
@@ -251,11 +230,9 @@ START_TEST(who_is_no_ca_is_not_promoted)
     ck_assert_str_eq(set.previous_ca, ca);
     ck_assert_int_eq(advance(), VPA_CERTIFICATES_KEPT);
 }
-END_TEST
 
 /* A name that no certificate can prove. */
-START_TEST(impossible_names_are_an_error)
-{
+TEST(impossible_names_are_an_error) {
     static const char *const spaced[] = {"example.com "};
     const struct vpa_certificate_terms bad = {
         .ca_name = "ca", .names = spaced, .name_count = 1, .lifetime = LIFETIME};
@@ -265,27 +242,8 @@ START_TEST(impossible_names_are_an_error)
     ck_assert_int_eq(vpa_certificates_advance(&set, &bad, now, true, &step, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "example.com "));
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("certificates");
-    TCase *tc = tcase_create("life");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_set_timeout(tc, 60);
-    tcase_add_test(tc, three_rotations);
-    tcase_add_test(tc, untrusted_cas_wait);
-    tcase_add_test(tc, what_has_ended_is_made_anew);
-    tcase_add_test(tc, the_end_of_a_ca_belongs_to_what_follows);
-    tcase_add_test(tc, at_the_end_of_a_ca_the_next_one_signs);
-    tcase_add_test(tc, what_has_not_begun_is_made_anew);
-    tcase_add_test(tc, a_pair_counts_from_its_first_second_to_its_last);
-    tcase_add_test(tc, who_is_no_ca_is_replaced);
-    tcase_add_test(tc, who_is_no_ca_is_not_promoted);
-    tcase_add_test(tc, impossible_names_are_an_error);
-    tcase_add_loop_test(tc, damaged_pairs_are_renewed, 0, (int)VPA_COUNT(damages));
-    tcase_add_test(tc, damaged_cas_are_replaced);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests_within(60, "certificates", setup, teardown);
 }

@@ -12,8 +12,7 @@ static const char full[] =
     "\"firstSampleStart\":\"2026-08-20T09:01:00Z\",\"lastSampleStart\":null,"
     "\"totalSamplesCount\":64}}";
 
-START_TEST(round_trips)
-{
+TEST(round_trips) {
     struct vpa_checkpoint checkpoint;
     struct vpa_error err;
     struct vpa_json_writer w;
@@ -34,10 +33,8 @@ START_TEST(round_trips)
     ck_assert_str_eq(vpa_buf_text(&buf), full);
     vpa_buf_release(&buf);
 }
-END_TEST
 
-START_TEST(empty_objects)
-{
+TEST(empty_objects) {
     struct vpa_checkpoint checkpoint;
     struct vpa_error err;
     struct vpa_json_writer w;
@@ -55,7 +52,6 @@ START_TEST(empty_objects)
                      "\"lastSampleStart\":null}");
     vpa_buf_release(&buf);
 }
-END_TEST
 
 static const struct {
     const char *weights, *again; /* again NULL: refused */
@@ -86,8 +82,7 @@ static const struct {
     {"{\"1\":true}", NULL},
 };
 
-START_TEST(reads_weights)
-{
+TEST_EACH(reads_weights, weights) {
     const char *text = vpa_arena_printf(&arena, "{\"bucketWeights\":%s}", weights[_i].weights);
     struct vpa_histogram_checkpoint histogram;
     struct vpa_error err;
@@ -112,10 +107,8 @@ START_TEST(reads_weights)
                          : "{\"referenceTimestamp\":null}");
     vpa_buf_release(&buf);
 }
-END_TEST
 
-START_TEST(bounds_buckets)
-{
+TEST(bounds_buckets) {
     struct vpa_histogram_checkpoint histogram;
     struct vpa_error err;
     struct vpa_buf buf;
@@ -130,7 +123,6 @@ START_TEST(bounds_buckets)
     ck_assert_str_eq(err.text, "bucketWeights: more than 4096 buckets");
     vpa_buf_release(&buf);
 }
-END_TEST
 
 static const char *const bad[] = {
     "[]",
@@ -142,15 +134,13 @@ static const char *const bad[] = {
     "{\"status\":{\"totalSamplesCount\":1.5}}",
 };
 
-START_TEST(refuses)
-{
+TEST_EACH(refuses, bad) {
     struct vpa_checkpoint checkpoint;
     struct vpa_error err;
 
     ck_assert_int_lt(vpa_checkpoint_decode(&arena, json_of(bad[_i]), &checkpoint, &err), 0);
     ck_assert_int_eq(err.code, VPA_INVALID);
 }
-END_TEST
 
 /* ---- open intervals ---- */
 
@@ -167,8 +157,7 @@ END_TEST
     "\"usage\":104857601}]}"
 
 /* What is hashed before it is written has the same hash when it was read. */
-START_TEST(the_hash_of_a_histogram_outlives_its_text)
-{
+TEST(the_hash_of_a_histogram_outlives_its_text) {
     static const struct vpa_bucket_weight buckets[] = {{0, 10000}, {3, 1}, {40, 0}, {175, 77}};
     struct vpa_histogram_checkpoint h = {.present = true,
                                          .reference = vpa_time_from_unix(1768478400, 0),
@@ -194,12 +183,10 @@ START_TEST(the_hash_of_a_histogram_outlives_its_text)
     other.reference += VPA_SECOND;
     ck_assert_uint_ne(vpa_histogram_checkpoint_hash(&other), vpa_histogram_checkpoint_hash(&h));
 }
-END_TEST
 
 static const char *const interval_forms[] = {INTERVALS, FIRST_INTERVALS};
 
-START_TEST(open_intervals_round_trip)
-{
+TEST_EACH(open_intervals_round_trip, interval_forms) {
     const vpa_time end = vpa_time_from_unix(1772517600, 0);
     struct vpa_open_intervals open;
     vpa_auto_buf text = VPA_BUF(VPA_OPEN_INTERVALS_TEXT_MAX);
@@ -220,11 +207,9 @@ START_TEST(open_intervals_round_trip)
     ck_assert_uint_eq(vpa_open_intervals_encode(&text, &open), 3);
     ck_assert_str_eq(vpa_buf_text(&text), INTERVALS);
 }
-END_TEST
 
 /* Fractions of a second are cut, as in a time of its own. */
-START_TEST(open_intervals_end_at_whole_seconds)
-{
+TEST(open_intervals_end_at_whole_seconds) {
     const vpa_time end = vpa_time_from_unix(1772517600, 0);
     const struct vpa_open_interval items[] = {{.pod_uid = 1, .end = end + VPA_SECOND - 1},
                                               {.pod_uid = 2, .end = end + VPA_SECOND},
@@ -237,10 +222,8 @@ START_TEST(open_intervals_end_at_whole_seconds)
                      "{\"history\":\"00000000\",\"end\":\"2026-03-03T06:00:00Z\",\"peaks\":"
                      "[[1],[2,0,1],[3,0,1]]}");
 }
-END_TEST
 
-START_TEST(no_open_intervals)
-{
+TEST(no_open_intervals) {
     struct vpa_open_intervals open = {.history = 7};
     vpa_auto_buf text = VPA_BUF(VPA_OPEN_INTERVALS_TEXT_MAX);
     struct vpa_error err;
@@ -251,10 +234,8 @@ START_TEST(no_open_intervals)
     ck_assert_uint_eq(open.history, 7);
     ck_assert_uint_eq(open.count, 0);
 }
-END_TEST
 
-START_TEST(open_intervals_beyond_the_room_are_left_out)
-{
+TEST(open_intervals_beyond_the_room_are_left_out) {
     static struct vpa_open_interval items[10000];
     struct vpa_open_intervals open = {.items = items, .count = VPA_COUNT(items)}, again;
     vpa_auto_buf text = VPA_BUF(2 * VPA_OPEN_INTERVALS_TEXT_MAX);
@@ -273,7 +254,6 @@ START_TEST(open_intervals_beyond_the_room_are_left_out)
     ck_assert_int_eq(vpa_open_intervals_decode(&arena, vpa_buf_text(&text), &again, &err), 0);
     ck_assert_uint_eq(again.count, written);
 }
-END_TEST
 
 #define INTERVAL(members)                                                                          \
     "{\"history\":\"0badcafe\",\"intervals\":[{\"pod\":\"p\",\"uid\":\"1a2b3c4d\","                \
@@ -309,32 +289,15 @@ static const struct {
      "end: parsing time \"noon\": not an RFC 3339 time"},
 };
 
-START_TEST(refuses_open_intervals)
-{
+TEST_EACH(refuses_open_intervals, bad_intervals) {
     struct vpa_open_intervals open;
     struct vpa_error err;
 
     ck_assert_int_lt(vpa_open_intervals_decode(&arena, bad_intervals[_i].text, &open, &err), 0);
     ck_assert_str_eq(err.text, bad_intervals[_i].error);
 }
-END_TEST
-
-static void add(TCase *tc)
-{
-    tcase_add_test(tc, round_trips);
-    tcase_add_test(tc, empty_objects);
-    tcase_add_loop_test(tc, reads_weights, 0, VPA_COUNT(weights));
-    tcase_add_test(tc, bounds_buckets);
-    tcase_add_loop_test(tc, refuses, 0, VPA_COUNT(bad));
-    tcase_add_test(tc, the_hash_of_a_histogram_outlives_its_text);
-    tcase_add_loop_test(tc, open_intervals_round_trip, 0, VPA_COUNT(interval_forms));
-    tcase_add_test(tc, open_intervals_end_at_whole_seconds);
-    tcase_add_test(tc, no_open_intervals);
-    tcase_add_test(tc, open_intervals_beyond_the_room_are_left_out);
-    tcase_add_loop_test(tc, refuses_open_intervals, 0, VPA_COUNT(bad_intervals));
-}
 
 int main(void)
 {
-    return run_case("checkpoint", add);
+    return run_tests("checkpoint", NULL, release_arena);
 }

@@ -61,8 +61,7 @@ static bool noted(const char *text)
 /* Workloads that may not be listed may well have none, and whoever calls from a script does not
  * read notes. */
 static const char *const secrets[] = {NULL, "deployments", "pods"};
-START_TEST(it_is_not_said_that_all_have_one_when_some_cannot_be_listed)
-{
+TEST_EACH(it_is_not_said_that_all_have_one_when_some_cannot_be_listed, secrets) {
     vpa_auto_free char *note = vpa_xprintf("not allowed to list %s", vpa_or_empty(secrets[_i]));
 
     forbidden = secrets[_i];
@@ -70,7 +69,6 @@ START_TEST(it_is_not_said_that_all_have_one_when_some_cannot_be_listed)
     ck_assert(noted("every workload has a VPA already") == !forbidden);
     ck_assert(noted(note) == (forbidden != NULL));
 }
-END_TEST
 
 #define DEPLOYMENT(NAME)                                                                           \
     "{\"metadata\":{\"namespace\":\"default\",\"name\":\"" NAME "\"},\"spec\":{\"template\":{"     \
@@ -78,8 +76,7 @@ END_TEST
 
 /* One document, which any reader of JSON takes. */
 static const char *const workloads[] = {DEPLOYMENT("a") "," DEPLOYMENT("b"), DEPLOYMENT("a"), ""};
-START_TEST(json_is_one_list)
-{
+TEST_EACH(json_is_one_list, workloads) {
     const struct vpa_json *root;
     struct vpa_error err;
 
@@ -91,7 +88,6 @@ START_TEST(json_is_one_list)
     ck_assert_str_eq(vpa_json_text(root, "kind"), "List");
     ck_assert_uint_eq(vpa_json_count(vpa_json_find(root, "items")), 2 - (size_t)_i);
 }
-END_TEST
 
 static const struct {
     const char *algorithm, *recommender;
@@ -112,8 +108,7 @@ static const struct {
 };
 
 /* A VPA that names nobody who runs gets no recommendation, and nothing says so. */
-START_TEST(a_misspelt_algorithm_is_refused)
-{
+TEST_EACH(a_misspelt_algorithm_is_refused, names) {
     static const char *const options[] = {"--algorithm", "--recommender"};
     const char *const values[] = {names[_i].algorithm, names[_i].recommender};
     char *argv[4];
@@ -143,18 +138,8 @@ START_TEST(a_misspelt_algorithm_is_refused)
             ck_assert_str_eq(vpa_json_text(one, "name"), names[_i].name);
     }
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("cli create");
-    TCase *tc = tcase_create("cli create");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_loop_test(tc, it_is_not_said_that_all_have_one_when_some_cannot_be_listed, 0,
-                        (int)VPA_COUNT(secrets));
-    tcase_add_loop_test(tc, json_is_one_list, 0, (int)VPA_COUNT(workloads));
-    tcase_add_loop_test(tc, a_misspelt_algorithm_is_refused, 0, (int)VPA_COUNT(names));
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("cli create", setup, teardown);
 }

@@ -70,8 +70,7 @@ static const struct {
     {NULL, NULL, NULL, 2, 3, "vpa-updater"},
 };
 
-START_TEST(flags_are_those_of_the_daemon_wherever_it_runs)
-{
+TEST_EACH(flags_are_those_of_the_daemon_wherever_it_runs, installations) {
     struct cli_config config;
     struct cli_installed at;
 
@@ -84,11 +83,9 @@ START_TEST(flags_are_those_of_the_daemon_wherever_it_runs)
     ck_assert_str_eq(at.ns, strlen(at.name) == 1 ? "s" : "kube-system");
     ck_assert_uint_eq(cli.note_count, installations[_i].notes);
 }
-END_TEST
 
 /* Who gives the flags has not said where the updater runs. */
-START_TEST(given_flags_do_not_hide_where_it_runs)
-{
+TEST_TIMES(given_flags_do_not_hide_where_it_runs, 3) {
     char flags[] = "--updater-flags=--min-replicas=4", pod[] = "p";
     char *const argv[] = {flags, pod};
     struct cli_config config;
@@ -105,11 +102,9 @@ START_TEST(given_flags_do_not_hide_where_it_runs)
     ck_assert_str_eq(at.ns, _i ? "kube-system" : "s");
     ck_assert_uint_eq(cli.note_count, 0);
 }
-END_TEST
 
 /* Who gives the flags and does not ask where the daemon runs needs no right to look for it. */
-START_TEST(given_flags_need_no_deployment_where_its_place_is_not_asked)
-{
+TEST(given_flags_need_no_deployment_where_its_place_is_not_asked) {
     char flags[] = "--recommender-flags=--recommendation-margin-fraction=0.2", vpa[] = "v";
     char *const argv[] = {flags, vpa};
     struct cli_config config;
@@ -125,15 +120,13 @@ START_TEST(given_flags_need_no_deployment_where_its_place_is_not_asked)
     ck_assert_uint_eq(requests, 0);
     ck_assert_uint_eq(cli.note_count, 0);
 }
-END_TEST
 
 #define WEBHOOK(ARGS)                                                                              \
     "{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"admission-controller\","       \
     "\"image\":\"r/mine:1\",\"args\":[" ARGS "]}]}}}}"
 
 /* By the name of its container, in the manifests' own Deployment; a shadow's do not count. */
-START_TEST(a_webhook_of_another_image_has_its_flags)
-{
+TEST_TIMES(a_webhook_of_another_image_has_its_flags, 2) {
     struct cli_config config;
     struct cli_installed at;
 
@@ -143,19 +136,8 @@ START_TEST(a_webhook_of_another_image_has_its_flags)
     ck_assert_int_eq(config.admission.port, _i ? 8000 : 8001);
     ck_assert_uint_eq(cli.note_count, (size_t)_i);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("cli daemon config");
-    TCase *tc = tcase_create("cli daemon config");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_loop_test(tc, flags_are_those_of_the_daemon_wherever_it_runs, 0,
-                        VPA_COUNT(installations));
-    tcase_add_loop_test(tc, given_flags_do_not_hide_where_it_runs, 0, 3);
-    tcase_add_test(tc, given_flags_need_no_deployment_where_its_place_is_not_asked);
-    tcase_add_loop_test(tc, a_webhook_of_another_image_has_its_flags, 0, 2);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("cli daemon config", setup, teardown);
 }

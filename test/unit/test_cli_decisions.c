@@ -45,8 +45,7 @@ static int take(const char *page, int64_t *next, bool *more)
     return cli_decisions_take(&cli.arena, page, strlen(page), &of_web, &found, next, more, &err);
 }
 
-START_TEST(test_keeps_the_newest)
-{
+TEST(test_keeps_the_newest) {
     int64_t next = 0;
     bool more = true;
 
@@ -62,7 +61,6 @@ START_TEST(test_keeps_the_newest)
     ck_assert_uint_eq(found.left_out, 2);
     ck_assert_int_eq(found.items[CLI_DECISIONS_MAX - 1].seq, 8);
 }
-END_TEST
 
 static const char *const not_pages[] = {
     "",
@@ -76,18 +74,15 @@ static const char *const not_pages[] = {
     "{\"decisions\":[{\"why\":\"x\"}],\"next\":1,\"more\":false}",
 };
 
-START_TEST(test_no_page)
-{
+TEST_EACH(test_no_page, not_pages) {
     int64_t next = 0;
     bool more;
 
     ck_assert_int_eq(take(not_pages[_i], &next, &more), -1);
     ck_assert(*err.text);
 }
-END_TEST
 
-START_TEST(test_odd_members_do_no_harm)
-{
+TEST(test_odd_members_do_no_harm) {
     int64_t next = 0;
     bool more;
 
@@ -103,7 +98,6 @@ START_TEST(test_odd_members_do_no_harm)
     ck_assert_str_eq(found.items[1].vpa, "");
     ck_assert_uint_eq(found.count, 2);
 }
-END_TEST
 
 static const struct {
     const char *url;
@@ -122,8 +116,7 @@ static const struct {
     {"", NULL},
 };
 
-START_TEST(test_only_loopback)
-{
+TEST_EACH(test_only_loopback, urls) {
     const char *origin = NULL;
     int status = cli_decisions_origin(&cli.arena, urls[_i].url, &origin, &err);
 
@@ -131,7 +124,6 @@ START_TEST(test_only_loopback)
     if (urls[_i].origin)
         ck_assert_str_eq(origin, urls[_i].origin);
 }
-END_TEST
 
 /* ---- over HTTP ---- */
 
@@ -179,8 +171,7 @@ static int read_ledger(void)
     return status;
 }
 
-START_TEST(test_reads_page_by_page)
-{
+TEST(test_reads_page_by_page) {
     setenv("http_proxy", "http://127.0.0.1:1", 1); /* loopback is nothing for a proxy */
     ledger.status = 0;
     ledger.endless = false;
@@ -190,20 +181,16 @@ START_TEST(test_reads_page_by_page)
     ck_assert_str_eq(found.items[0].why, "second");
     ck_assert_int_eq(ledger.asked, 2);
 }
-END_TEST
 
-START_TEST(test_pages_that_lead_nowhere)
-{
+TEST(test_pages_that_lead_nowhere) {
     ledger.status = 0;
     ledger.endless = true;
     ck_assert_int_eq(read_ledger(), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "lead nowhere"));
     ck_assert_int_eq(ledger.asked, 2);
 }
-END_TEST
 
-START_TEST(test_refusals)
-{
+TEST(test_refusals) {
     ledger.status = 401;
     ck_assert_int_eq(read_ledger(), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "--decisions-local=false"));
@@ -211,28 +198,23 @@ START_TEST(test_refusals)
     ck_assert_int_eq(read_ledger(), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "no /decisions"));
 }
-END_TEST
 
-START_TEST(test_nobody_there)
-{
+TEST(test_nobody_there) {
     const struct cli_decisions_query query = {.ns = "shop", .vpa = "", .lease = ""};
 
     ck_assert_int_eq(cli_decisions_read(&cli, "http://127.0.0.1:1", &query, &found, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "http://127.0.0.1:1"));
 }
-END_TEST
 
 /* ---- the child ---- */
 
-START_TEST(test_port_of_a_line)
-{
+TEST(test_port_of_a_line) {
     ck_assert_int_eq(cli_forward_port_of("Forwarding from 127.0.0.1:40001 -> 8943\n"), 40001);
     ck_assert_int_eq(cli_forward_port_of("Forwarding from [::1]:40001 -> 8943"), 0);
     ck_assert_int_eq(cli_forward_port_of("Forwarding from 127.0.0.1:70000 -> 8943"), 0);
     ck_assert_int_eq(cli_forward_port_of("Forwarding from 127.0.0.1: -> 8943"), 0);
     ck_assert_int_eq(cli_forward_port_of("error: x"), 0);
 }
-END_TEST
 
 /* Made and removed by the process that forks the tests: it goes whatever becomes of them. */
 static char folder[] = "/tmp/plumb-forward-XXXXXX";
@@ -292,8 +274,7 @@ static bool child_lives(void)
     return kill((pid_t)atoi(text), 0) == 0;
 }
 
-START_TEST(test_child_is_ended)
-{
+TEST(test_child_is_ended) {
     struct cli_forward *forward =
         with_kubectl("echo warning >&2\necho 'Forwarding from 127.0.0.1:40001 -> 8943'\n"
                      "trap '' TERM\nexec /bin/sleep 30");
@@ -308,19 +289,15 @@ START_TEST(test_child_is_ended)
     cli_forward_close(forward); /* it does not listen to SIGTERM */
     ck_assert(!child_lives());
 }
-END_TEST
 
-START_TEST(test_child_that_gives_up)
-{
+TEST(test_child_that_gives_up) {
     ck_assert_ptr_null(
         with_kubectl("echo 'warning: x'\necho 'error: pods is forbidden' >&2\nexit 1"));
     ck_assert_ptr_nonnull(strstr(err.text, "error: pods is forbidden"));
     ck_assert(!child_lives());
 }
-END_TEST
 
-START_TEST(test_no_kubectl)
-{
+TEST(test_no_kubectl) {
     char *before = vpa_xstrdup(getenv("PATH"));
 
     setenv("PATH", "/nonexistent:relative:", 1);
@@ -329,32 +306,11 @@ START_TEST(test_no_kubectl)
     free(before);
     ck_assert_int_eq(err.code, VPA_NOT_FOUND);
 }
-END_TEST
-
-static void add_tests(TCase *tcase)
-{
-    tcase_add_unchecked_fixture(tcase, make_folder, remove_folder);
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_test(tcase, test_keeps_the_newest);
-    tcase_add_loop_test(tcase, test_no_page, 0, (int)VPA_COUNT(not_pages));
-    tcase_add_test(tcase, test_odd_members_do_no_harm);
-    tcase_add_loop_test(tcase, test_only_loopback, 0, (int)VPA_COUNT(urls));
-    tcase_add_test(tcase, test_reads_page_by_page);
-    tcase_add_test(tcase, test_pages_that_lead_nowhere);
-    tcase_add_test(tcase, test_refusals);
-    tcase_add_test(tcase, test_nobody_there);
-    tcase_add_test(tcase, test_port_of_a_line);
-    tcase_add_test(tcase, test_child_is_ended);
-    tcase_add_test(tcase, test_child_that_gives_up);
-    tcase_add_test(tcase, test_no_kubectl);
-}
 
 int main(void)
 {
-    Suite *suite = suite_create("cli_decisions");
-    TCase *tcase = tcase_create("decisions");
+    static const struct suite_options options = {
+        .setup = set_up, .teardown = tear_down, .begin = make_folder, .end = remove_folder};
 
-    add_tests(tcase);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return run_tests_with("cli_decisions", &options);
 }

@@ -84,8 +84,7 @@ static const struct {
     {VPA("b", "Off", "3") "," VPA("a", "Off", "2"), "2", "VPA a is Off"},
 };
 
-START_TEST(the_values_are_of_a_vpa_that_acts)
-{
+TEST_EACH(the_values_are_of_a_vpa_that_acts, cases) {
     vpa_auto_free char *line = vpa_xprintf("+ app.requests.cpu: %s\n", cases[_i].cpu);
 
     vpas = cases[_i].vpas;
@@ -95,40 +94,27 @@ START_TEST(the_values_are_of_a_vpa_that_acts)
     if (cases[_i].note)
         ck_assert_msg(vpa_str_starts_with(cli.notes[0], cases[_i].note), "%s", cli.notes[0]);
 }
-END_TEST
 
 #define OFF                                                                                        \
     "\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"app\",\"mode\":\"Off\"}]},"
 
 /* The webhook leaves a container of mode Off as it is, where its gate is on. */
-START_TEST(a_container_of_mode_off_is_left_as_the_webhook_leaves_it)
-{
+TEST_TIMES(a_container_of_mode_off_is_left_as_the_webhook_leaves_it, 2) {
     vpas = VPA_WITH(OFF, "a", "Recreate", "2");
     webhook = _i ? "\"--feature-gates=CPUStartupBoost=false\"" : "";
     ck_assert_int_eq(cli.command->run(&cli), CLI_OK);
     ck_assert((strstr(vpa_buf_text(&cli.out), "+ app.requests.cpu: 2\n") != NULL) == (_i == 1));
 }
-END_TEST
 
 /* A patch that goes on into kubectl is not to be taken for whole. */
-START_TEST(a_patch_without_limit_ranges_is_a_failure)
-{
+TEST(a_patch_without_limit_ranges_is_a_failure) {
     vpas = VPA("a", "Recreate", "2");
     no_ranges = true;
     ck_assert_int_eq(cli.command->run(&cli), CLI_FAILED);
     ck_assert_ptr_nonnull(strstr(vpa_buf_text(&cli.out), "+ app.requests.cpu: 2\n"));
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("cli diff");
-    TCase *tc = tcase_create("cli diff");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_loop_test(tc, the_values_are_of_a_vpa_that_acts, 0, (int)VPA_COUNT(cases));
-    tcase_add_loop_test(tc, a_container_of_mode_off_is_left_as_the_webhook_leaves_it, 0, 2);
-    tcase_add_test(tc, a_patch_without_limit_ranges_is_a_failure);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("cli diff", setup, teardown);
 }

@@ -103,14 +103,12 @@ static const struct doctor_finding *finding(const char *check)
 
 static const char *const lists[] = {"verticalpodautoscalers", "horizontalpodautoscalers", NULL};
 
-START_TEST(what_may_not_be_listed_is_not_in_order)
-{
+TEST_EACH(what_may_not_be_listed_is_not_in_order, lists) {
     forbidden = lists[_i];
     doctor_check_objects(&doctor);
     ck_assert((finding("vpas") == NULL) == (forbidden != NULL));
     ck_assert_uint_eq(cli.note_count, forbidden != NULL);
 }
-END_TEST
 
 static const struct {
     const char *renewed;
@@ -137,8 +135,7 @@ static const struct {
     {"\"soon\"", 0, DOCTOR_ERROR, "it was never renewed"},
 };
 
-START_TEST(a_lease_is_as_old_as_the_cluster_says)
-{
+TEST_EACH(a_lease_is_as_old_as_the_cluster_says, leases) {
     vpa_auto_free char *text =
         vpa_xprintf("{\"kind\":\"Lease\",\"spec\":{\"holderIdentity\":\"a\",\"renewTime\":%s}}",
                     leases[_i].renewed);
@@ -151,27 +148,22 @@ START_TEST(a_lease_is_as_old_as_the_cluster_says)
     ck_assert_msg(vpa_str_starts_with(finding("lease")->text, leases[_i].text), "%s",
                   finding("lease")->text);
 }
-END_TEST
 
-START_TEST(only_the_webhook_needs_its_lease)
-{
+TEST(only_the_webhook_needs_its_lease) {
     doctor_check_leases(&doctor);
     ck_assert_uint_eq(doctor.count, 1);
     ck_assert_int_eq(doctor.items[0].level, DOCTOR_ERROR);
     ck_assert_str_eq(doctor.items[0].subject, "Lease kube-system/vpa-admission-controller");
 }
-END_TEST
 
 /* Rights may be given to all service accounts of a namespace. */
-START_TEST(rights_are_asked_for_as_the_server_would)
-{
+TEST(rights_are_asked_for_as_the_server_would) {
     doctor_check_rights(&doctor);
     ck_assert_int_eq(finding("rights")->level, DOCTOR_OK);
     ck_assert_ptr_nonnull(strstr(review, "\"system:serviceaccounts:kube-system\""));
     ck_assert_ptr_nonnull(strstr(review, "\"system:serviceaccounts\""));
     ck_assert_ptr_nonnull(strstr(review, "\"system:authenticated\""));
 }
-END_TEST
 
 #define CHART "x-vertical-pod-autoscaler-"
 #define RUNS(NAME, ACCOUNT, IMAGE, ARGS) RUNS_IN("kube-system", NAME, ACCOUNT, IMAGE, ARGS)
@@ -191,8 +183,7 @@ static void take_deployments(const char *list)
 }
 
 /* The chart gives the objects of a release names of their own. */
-START_TEST(accounts_are_those_of_the_deployments)
-{
+TEST(accounts_are_those_of_the_deployments) {
     account = "system:serviceaccount:kube-system:" CHART;
     take_deployments("{\"items\":[" OF_THE_CHART("recommender", ":1", "") "," OF_THE_CHART(
         "updater", ":1", "") "," OF_THE_CHART("admission-controller", ":1", "") "]}");
@@ -202,11 +193,9 @@ START_TEST(accounts_are_those_of_the_deployments)
                       doctor.items[i].text);
     ck_assert_ptr_nonnull(finding("rights"));
 }
-END_TEST
 
 /* A second recommender, for the VPAs that ask for it by name. */
-START_TEST(the_account_of_a_second_recommender_is_not_that_of_the_first)
-{
+TEST_TIMES(the_account_of_a_second_recommender_is_not_that_of_the_first, 2) {
     static const char *const pairs[] = {
         "{\"items\":[" RUNS("vpa-recommender", "\"serviceAccountName\":\"first\",",
                             "vpa-recommender",
@@ -218,17 +207,14 @@ START_TEST(the_account_of_a_second_recommender_is_not_that_of_the_first)
     take_deployments(pairs[_i]);
     ck_assert_str_eq(doctor.names.accounts[CLI_RECOMMENDER], "first");
 }
-END_TEST
 
-START_TEST(a_deployment_without_an_account_has_the_namespaces)
-{
+TEST(a_deployment_without_an_account_has_the_namespaces) {
     account = "\"system:serviceaccount:kube-system:default\"";
     take_deployments("{\"items\":[" RUNS("a", "", "vpa-recommender", "") "," RUNS(
         "b", "", "vpa-updater", "") "," RUNS("c", "", "vpa-admission-controller", "") "]}");
     doctor_check_rights(&doctor);
     ck_assert_int_eq(finding("rights")->level, DOCTOR_OK);
 }
-END_TEST
 
 #define ALL_IN(NS, ARGS)                                                                           \
     RUNS_IN(NS, "r", "", "vpa-recommender", ARGS)                                                  \
@@ -263,8 +249,7 @@ static const struct {
     {LIST(), LIST(ALL_IN("a", "\"--shadow\"")), NULL, "kube-system", 3, 0},
 };
 
-START_TEST(an_installation_may_be_anywhere)
-{
+TEST_EACH(an_installation_may_be_anywhere, places) {
     size_t wrong = 0, beside = 0;
 
     doctor.ns = places[_i].asked;
@@ -278,7 +263,6 @@ START_TEST(an_installation_may_be_anywhere)
     ck_assert_uint_eq(wrong, places[_i].wrong);
     ck_assert_uint_eq(beside, places[_i].beside);
 }
-END_TEST
 
 #define HOOK(REGISTRATION, SERVICE_NS, SERVICE)                                                    \
     "{\"metadata\":{\"name\":\"" REGISTRATION "\"},\"webhooks\":[{\"name\":\"vpa.k8s.io\","        \
@@ -320,8 +304,7 @@ static const struct {
 };
 
 /* The guide has the operator register a shadow. */
-START_TEST(the_registration_of_a_neighbour_is_not_one_too_many)
-{
+TEST_EACH(the_registration_of_a_neighbour_is_not_one_too_many, registrations) {
     hooks = registrations[_i].hooks;
     take_deployments(registrations[_i].deployments);
     doctor.count = 0;
@@ -330,7 +313,6 @@ START_TEST(the_registration_of_a_neighbour_is_not_one_too_many)
     ck_assert((finding("webhook") != NULL) == registrations[_i].missing);
     ck_assert(doctor.webhook_found == !registrations[_i].missing);
 }
-END_TEST
 /* Behind the arguments. */
 #define WITH_VARIABLES                                                                             \
     "],\"env\":[{\"name\":\"NAMESPACE\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":"               \
@@ -369,8 +351,7 @@ static const struct {
     {NAMED("$(B)$(NODE)$(a)$()$$(A)$$$(A)$(A$"), "Lease kube-system/$(B)$(NODE)$(a)$()$(A)$a$(A$"},
 };
 
-START_TEST(leases_are_those_of_the_deployments)
-{
+TEST_EACH(leases_are_those_of_the_deployments, elections) {
     vpa_auto_free char *list = vpa_xprintf("{\"items\":[%s]}", elections[_i].deployment);
     const char *subject = elections[_i].subject;
     bool updater = strstr(list, "vpa-updater") != NULL;
@@ -385,7 +366,6 @@ START_TEST(leases_are_those_of_the_deployments)
     if (subject)
         ck_assert_str_eq(doctor.items[doctor.count - 1].subject, subject);
 }
-END_TEST
 
 #define LEADS                                                                                      \
     "\"--leader-elect\",\"--leader-elect-resource-namespace=ns\","                                 \
@@ -408,8 +388,7 @@ static const struct {
 };
 
 /* Nobody leads: the Lease was never made, or may not be read or written. */
-START_TEST(daemons_that_elect_a_leader_need_its_lease)
-{
+TEST_EACH(daemons_that_elect_a_leader_need_its_lease, locks) {
     size_t missing = 0, refused = 0;
 
     take_deployments(ALL_LEAD);
@@ -425,7 +404,6 @@ START_TEST(daemons_that_elect_a_leader_need_its_lease)
     ck_assert_uint_eq(missing, 2);
     ck_assert_uint_eq(refused, 2);
 }
-END_TEST
 
 #define R_IN(NS) RUNS_IN(NS, "r", "", "vpa-recommender", "")
 #define U_IN(NS, ARGS) RUNS_IN(NS, "u", "", "vpa-updater", ARGS)
@@ -467,8 +445,7 @@ static const struct {
 };
 
 /* What an installation leaves out needs no rights, no Lease and no registration. */
-START_TEST(an_installation_may_leave_daemons_out)
-{
+TEST_EACH(an_installation_may_leave_daemons_out, parts) {
     const struct doctor_finding *gone = NULL;
     size_t stale = 0, unregistered = 0;
 
@@ -492,10 +469,8 @@ START_TEST(an_installation_may_leave_daemons_out)
     ck_assert_uint_eq(stale, parts[_i].leases);
     ck_assert_uint_eq(unregistered, parts[_i].webhooks);
 }
-END_TEST
 
-START_TEST(the_webhooks_lease_is_that_which_the_updater_reads)
-{
+TEST(the_webhooks_lease_is_that_which_the_updater_reads) {
     take_deployments(
         "{\"items\":[" OF_THE_CHART("updater", ":1",
                                     "\"--admission-controller-status-lease-name=w\","
@@ -510,7 +485,6 @@ START_TEST(the_webhooks_lease_is_that_which_the_updater_reads)
         if (vpa_str_eq(doctor.items[i].check, "rights"))
             ck_assert_ptr_null(strstr(doctor.items[i].text, "leases"));
 }
-END_TEST
 
 static const struct {
     const char *first, *second;
@@ -525,15 +499,13 @@ static const struct {
 };
 
 /* Each image has a digest of its own. */
-START_TEST(digests_are_not_compared)
-{
+TEST_EACH(digests_are_not_compared, images) {
     vpa_auto_free char *list =
         vpa_xprintf("{\"items\":[%s,%s]}", images[_i].first, images[_i].second);
 
     take_deployments(list);
     ck_assert((finding("version-skew") != NULL) == images[_i].differ);
 }
-END_TEST
 
 #define VPA(NAME, MODE, POLICIES, STATUS) MADE(NAME, "2026-02-01", MODE, POLICIES, STATUS)
 #define OF(NAME, DAY, MODE) MADE(NAME, DAY, MODE, "", "")
@@ -581,8 +553,7 @@ static const struct {
     {VPA("a", "Off", "", "") "," VPA("v", "Recreate", "", ""), RESOURCE("cpu"), "cpu"},
 };
 
-START_TEST(an_autoscaler_conflicts_over_what_a_vpa_changes)
-{
+TEST_EACH(an_autoscaler_conflicts_over_what_a_vpa_changes, conflicts) {
     vpa_auto_free char *list = vpa_xprintf("{\"items\":[%s]}", conflicts[_i].vpas);
     vpa_auto_free char *scaled = vpa_xprintf(
         "{\"items\":[{\"metadata\":{\"namespace\":\"shop\",\"name\":\"h\"},\"spec\":{"
@@ -603,11 +574,9 @@ START_TEST(an_autoscaler_conflicts_over_what_a_vpa_changes)
         ck_assert_str_eq(finding("hpa")->text, text);
     }
 }
-END_TEST
 
 /* A webhook that lets every pod through is not one that is not reached. */
-START_TEST(a_pressed_panic_button_hides_whether_the_webhook_is_reached)
-{
+TEST_TIMES(a_pressed_panic_button_hides_whether_the_webhook_is_reached, 3) {
     static const int answers[] = {404, 200, 403};
 
     panic = answers[_i];
@@ -617,7 +586,6 @@ START_TEST(a_pressed_panic_button_hides_whether_the_webhook_is_reached)
     ck_assert((finding("webhook-reach") == NULL) == (panic != 404));
     ck_assert_uint_eq(cli.note_count, panic == 404 ? 0 : panic == 200 ? 1 : 2);
 }
-END_TEST
 
 #define NAMESPACE(NAME, LABELS)                                                                    \
     "{\"metadata\":{\"name\":\"" NAME "\",\"labels\":{\"kubernetes.io/metadata.name\":\"" NAME     \
@@ -652,8 +620,7 @@ static const struct {
      "a", "a"},
 };
 
-START_TEST(the_webhook_is_tried_where_it_is_called)
-{
+TEST_EACH(the_webhook_is_tried_where_it_is_called, samples) {
     vpa_auto_free char *list =
         vpa_xprintf(LIST(RUNS("w", "", "vpa-admission-controller", "%s")), samples[_i].args);
     vpa_auto_free char *path = vpa_xprintf("/namespaces/%s/pods", vpa_or_empty(samples[_i].asked));
@@ -671,7 +638,6 @@ START_TEST(the_webhook_is_tried_where_it_is_called)
     if (sample)
         ck_assert_ptr_nonnull(strstr(sample, path));
 }
-END_TEST
 
 static const struct {
     const char *type, *status;
@@ -686,8 +652,7 @@ static const struct {
     {"WaitingForSamples", "True", "vpa-waiting", "m"},
 };
 
-START_TEST(conditions_that_say_what_is_wrong_are_findings)
-{
+TEST_EACH(conditions_that_say_what_is_wrong_are_findings, conditions) {
     vpa_auto_free char *list =
         vpa_xprintf("{\"items\":[{\"metadata\":{\"namespace\":\"shop\",\"name\":\"v\"},\"status\":{"
                     "\"conditions\":[{\"type\":\"%s\",\"status\":\"%s\",\"message\":\"m\"}]}}]}",
@@ -700,7 +665,6 @@ START_TEST(conditions_that_say_what_is_wrong_are_findings)
     if (conditions[_i].check)
         ck_assert_str_eq(doctor.items[0].text, conditions[_i].text);
 }
-END_TEST
 
 static const struct {
     const char *type, *reason, *advice;
@@ -718,8 +682,7 @@ static const struct {
     {"ResizesPaused", "Other", "look at the pod that is named"},
 };
 
-START_TEST(advice_on_a_pause_is_of_its_reason)
-{
+TEST_EACH(advice_on_a_pause_is_of_its_reason, pauses) {
     vpa_auto_free char *list =
         vpa_xprintf("{\"items\":[{\"metadata\":{\"namespace\":\"shop\",\"name\":\"v\"},\"status\":{"
                     "\"conditions\":[{\"type\":\"%s\",\"status\":\"True\",\"reason\":\"%s\"}]}}]}",
@@ -729,7 +692,6 @@ START_TEST(advice_on_a_pause_is_of_its_reason)
     doctor_check_objects(&doctor);
     ck_assert_str_eq(doctor.items[0].advice, pauses[_i].advice);
 }
-END_TEST
 
 static const struct {
     const char *vpas;
@@ -750,8 +712,7 @@ static const struct {
 };
 
 /* The strongest of those that act; others may compare what recommenders say. */
-START_TEST(of_vpas_with_one_target_the_losers_are_told)
-{
+TEST_EACH(of_vpas_with_one_target_the_losers_are_told, twins) {
     vpa_auto_free char *list = vpa_xprintf("{\"items\":[%s]}", twins[_i].vpas);
     const struct doctor_finding *found;
 
@@ -765,7 +726,6 @@ START_TEST(of_vpas_with_one_target_the_losers_are_told)
         ck_assert_str_eq(found->text, twins[_i].text);
     }
 }
-END_TEST
 
 #define NO_STATUS "\"recommendation\":{}"
 #define HAS_STATUS "\"recommendation\":{\"containerRecommendations\":[" RECOMMENDED("app") "]}"
@@ -795,8 +755,7 @@ static const struct {
     {LIST(), NAMES("cranes"), NO_STATUS, NULL},
 };
 
-START_TEST(a_vpa_names_a_recommender_that_runs)
-{
+TEST_EACH(a_vpa_names_a_recommender_that_runs, served) {
     vpa_auto_free char *list =
         vpa_xprintf("{\"items\":[{\"metadata\":{\"namespace\":\"shop\",\"name\":\"v\"},\"spec\":{"
                     "\"recommenders\":%s},\"status\":{%s}}]}",
@@ -810,38 +769,8 @@ START_TEST(a_vpa_names_a_recommender_that_runs)
     if (served[_i].text)
         ck_assert_str_eq(finding("vpa-recommender")->text, served[_i].text);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("cli doctor");
-    TCase *tc = tcase_create("cli doctor");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_loop_test(tc, what_may_not_be_listed_is_not_in_order, 0, (int)VPA_COUNT(lists));
-    tcase_add_loop_test(tc, a_lease_is_as_old_as_the_cluster_says, 0, (int)VPA_COUNT(leases));
-    tcase_add_test(tc, only_the_webhook_needs_its_lease);
-    tcase_add_test(tc, rights_are_asked_for_as_the_server_would);
-    tcase_add_test(tc, accounts_are_those_of_the_deployments);
-    tcase_add_loop_test(tc, the_account_of_a_second_recommender_is_not_that_of_the_first, 0, 2);
-    tcase_add_test(tc, a_deployment_without_an_account_has_the_namespaces);
-    tcase_add_loop_test(tc, an_installation_may_be_anywhere, 0, (int)VPA_COUNT(places));
-    tcase_add_loop_test(tc, the_registration_of_a_neighbour_is_not_one_too_many, 0,
-                        (int)VPA_COUNT(registrations));
-    tcase_add_loop_test(tc, leases_are_those_of_the_deployments, 0, (int)VPA_COUNT(elections));
-    tcase_add_loop_test(tc, daemons_that_elect_a_leader_need_its_lease, 0, (int)VPA_COUNT(locks));
-    tcase_add_loop_test(tc, an_installation_may_leave_daemons_out, 0, (int)VPA_COUNT(parts));
-    tcase_add_test(tc, the_webhooks_lease_is_that_which_the_updater_reads);
-    tcase_add_loop_test(tc, digests_are_not_compared, 0, (int)VPA_COUNT(images));
-    tcase_add_loop_test(tc, an_autoscaler_conflicts_over_what_a_vpa_changes, 0,
-                        (int)VPA_COUNT(conflicts));
-    tcase_add_loop_test(tc, a_pressed_panic_button_hides_whether_the_webhook_is_reached, 0, 3);
-    tcase_add_loop_test(tc, the_webhook_is_tried_where_it_is_called, 0, (int)VPA_COUNT(samples));
-    tcase_add_loop_test(tc, conditions_that_say_what_is_wrong_are_findings, 0,
-                        (int)VPA_COUNT(conditions));
-    tcase_add_loop_test(tc, advice_on_a_pause_is_of_its_reason, 0, (int)VPA_COUNT(pauses));
-    tcase_add_loop_test(tc, of_vpas_with_one_target_the_losers_are_told, 0, (int)VPA_COUNT(twins));
-    tcase_add_loop_test(tc, a_vpa_names_a_recommender_that_runs, 0, (int)VPA_COUNT(served));
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("cli doctor", setup, teardown);
 }

@@ -107,8 +107,7 @@ static const struct {
     {"", "kube-system", "kube-system", "ConfigMap kube-system/vpa-panic"},
 };
 
-START_TEST(what_stops_the_updater_is_looked_for_where_it_runs)
-{
+TEST_EACH(what_stops_the_updater_is_looked_for_where_it_runs, installations) {
     struct cli_forecast *forecast;
     struct vpa_error err;
     const char *standstill, *wanted = installations[_i].standstill;
@@ -124,11 +123,9 @@ START_TEST(what_stops_the_updater_is_looked_for_where_it_runs)
         ck_assert_msg(strstr(standstill, wanted) != NULL, "%s", standstill);
     cli_forecast_free(forecast);
 }
-END_TEST
 
 /* Of all namespaces those are left out that the updater leaves out. */
-START_TEST(an_updater_of_one_namespace_does_not_stand_still_for_all)
-{
+TEST_TIMES(an_updater_of_one_namespace_does_not_stand_still_for_all, 3) {
     static const struct {
         const char *ns;
         bool stands;
@@ -144,10 +141,8 @@ START_TEST(an_updater_of_one_namespace_does_not_stand_still_for_all)
     ck_assert_uint_eq(cli.note_count, asked[_i].notes);
     cli_forecast_free(forecast);
 }
-END_TEST
 
-START_TEST(the_ledger_is_that_of_the_updater_wherever_it_runs)
-{
+TEST(the_ledger_is_that_of_the_updater_wherever_it_runs) {
     struct cli_forecast *forecast;
     struct cli_decisions found;
     struct vpa_error err;
@@ -161,7 +156,6 @@ START_TEST(the_ledger_is_that_of_the_updater_wherever_it_runs)
     ck_assert_str_eq(found.missing, "there is no vpa/x-updater");
     cli_forecast_free(forecast);
 }
-END_TEST
 
 #define WEBHOOK(ARGS)                                                                              \
     RUNS("ops", "x-updater", "r/vpa-updater:1", "")                                                \
@@ -183,8 +177,7 @@ static const struct {
     {"", NULL, "\"6\"", ""},
 };
 
-START_TEST(a_new_pod_gets_what_the_installed_webhook_gives)
-{
+TEST_EACH(a_new_pod_gets_what_the_installed_webhook_gives, webhooks) {
     const char *patch = webhooks[_i].patch;
     struct cli_forecast *forecast;
     const struct vpa_json *pod;
@@ -204,20 +197,8 @@ START_TEST(a_new_pod_gets_what_the_installed_webhook_gives)
     ck_assert_msg(strstr(preview.why_not, webhooks[_i].why_not) != NULL, "%s", preview.why_not);
     cli_forecast_free(forecast);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("cli forecast");
-    TCase *tc = tcase_create("cli forecast");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_loop_test(tc, what_stops_the_updater_is_looked_for_where_it_runs, 0,
-                        (int)VPA_COUNT(installations));
-    tcase_add_loop_test(tc, an_updater_of_one_namespace_does_not_stand_still_for_all, 0, 3);
-    tcase_add_test(tc, the_ledger_is_that_of_the_updater_wherever_it_runs);
-    tcase_add_loop_test(tc, a_new_pod_gets_what_the_installed_webhook_gives, 0,
-                        (int)VPA_COUNT(webhooks));
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("cli forecast", setup, teardown);
 }

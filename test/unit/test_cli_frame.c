@@ -69,8 +69,7 @@ static const struct {
     {"-oyaml --format -n", NULL, "-n", NULL, false, false, CLI_YAML},
 };
 
-START_TEST(test_good_words)
-{
+TEST_EACH(test_good_words, good) {
     vpa_auto_free char *words = vpa_xstrdup(good[_i].words);
 
     ck_assert_int_eq(parse(words), 0);
@@ -81,7 +80,6 @@ START_TEST(test_good_words)
     ck_assert_int_eq(cli.all_namespaces, good[_i].all);
     ck_assert_int_eq(cli.format, good[_i].format);
 }
-END_TEST
 
 static const struct {
     const char *words, *text;
@@ -95,17 +93,14 @@ static const struct {
     {"-A -n x", "--namespace and --all-namespaces exclude each other"},
 };
 
-START_TEST(test_bad_words)
-{
+TEST_EACH(test_bad_words, bad) {
     vpa_auto_free char *words = vpa_xstrdup(bad[_i].words);
 
     ck_assert_int_eq(parse(words), -1);
     ck_assert_msg(vpa_str_starts_with(err.text, bad[_i].text), "%s", err.text);
 }
-END_TEST
 
-START_TEST(test_every_command_has_help_and_an_example)
-{
+TEST(test_every_command_has_help_and_an_example) {
     for (size_t i = 0; cli_commands[i]; i++) {
         vpa_auto_buf text = VPA_BUF(1 << 20);
 
@@ -117,7 +112,6 @@ START_TEST(test_every_command_has_help_and_an_example)
     }
     ck_assert_ptr_null(cli_command_find("nonsense"));
 }
-END_TEST
 
 static const char *const misuses[] = {
     "top -o json",
@@ -140,8 +134,7 @@ static const char *const misuses[] = {
 };
 
 /* Before the cluster is asked for anything: there is none here. */
-START_TEST(test_wrong_usage_is_told_at_once)
-{
+TEST_EACH(test_wrong_usage_is_told_at_once, misuses) {
     vpa_auto_free char *words = vpa_xprintf("kubectl-vpa %s --kubeconfig=/nowhere", misuses[_i]);
     char *items[16], *rest = words;
     int count = 0;
@@ -150,7 +143,6 @@ START_TEST(test_wrong_usage_is_told_at_once)
         count++;
     ck_assert_int_eq(cli_main(count, items), CLI_USAGE);
 }
-END_TEST
 
 /* ---- lists ---- */
 
@@ -213,8 +205,9 @@ static void end_list(void)
     vpa_clock_free(server.clock);
 }
 
-START_TEST(test_list_reads_pages_and_passes_over_what_is_unusable)
-{
+TEST_CASE(lists, setup, teardown);
+
+TEST(test_list_reads_pages_and_passes_over_what_is_unusable) {
     server.pages = 3;
     ck_assert_int_eq(list(), 0);
     ck_assert_str_eq(server.names, "p0 p1 p2 ");
@@ -224,11 +217,9 @@ START_TEST(test_list_reads_pages_and_passes_over_what_is_unusable)
     ck_assert_str_eq(cli.ns, "default");
     end_list();
 }
-END_TEST
 
 /* What strangers have written is no reason to keep silent about a list that failed. */
-START_TEST(test_failed_lists_are_told_after_any_number_of_notes)
-{
+TEST(test_failed_lists_are_told_after_any_number_of_notes) {
     const struct cli_kind pods = {"v1", "pods", "pods", NULL, NULL};
 
     for (int i = 0; i < CLI_NOTES_MAX + 3; i++)
@@ -252,10 +243,8 @@ START_TEST(test_failed_lists_are_told_after_any_number_of_notes)
     ck_assert_ptr_null(cli_note_at(&cli, 0));
     ck_assert_int_eq(cli_status_of_answer(&cli), CLI_OK);
 }
-END_TEST
 
-START_TEST(test_list_begins_anew_and_gives_nothing_twice)
-{
+TEST(test_list_begins_anew_and_gives_nothing_twice) {
     server.pages = 4;
     server.gone_at = 2;
     ck_assert_int_eq(list(), 0);
@@ -263,10 +252,8 @@ START_TEST(test_list_begins_anew_and_gives_nothing_twice)
     ck_assert_int_eq(server.asked, 7);
     end_list();
 }
-END_TEST
 
-START_TEST(test_forbidden_narrows_and_says_so)
-{
+TEST(test_forbidden_narrows_and_says_so) {
     server.refused = true;
     ck_assert_int_eq(list(), -1);
     ck_assert_int_eq(err.code, VPA_DENIED);
@@ -278,25 +265,8 @@ START_TEST(test_forbidden_narrows_and_says_so)
                   "%s", cli.notes[0]);
     end_list();
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("cli_frame");
-    TCase *words = tcase_create("words");
-    TCase *lists = tcase_create("lists");
-
-    tcase_add_checked_fixture(words, setup, teardown);
-    tcase_add_loop_test(words, test_good_words, 0, (int)VPA_COUNT(good));
-    tcase_add_loop_test(words, test_wrong_usage_is_told_at_once, 0, (int)VPA_COUNT(misuses));
-    tcase_add_loop_test(words, test_bad_words, 0, (int)VPA_COUNT(bad));
-    tcase_add_test(words, test_every_command_has_help_and_an_example);
-    tcase_add_checked_fixture(lists, setup, teardown);
-    tcase_add_test(lists, test_list_reads_pages_and_passes_over_what_is_unusable);
-    tcase_add_test(lists, test_failed_lists_are_told_after_any_number_of_notes);
-    tcase_add_test(lists, test_list_begins_anew_and_gives_nothing_twice);
-    tcase_add_test(lists, test_forbidden_narrows_and_says_so);
-    suite_add_tcase(suite, words);
-    suite_add_tcase(suite, lists);
-    return run_suite(suite);
+    return run_tests("cli_frame", setup, teardown);
 }

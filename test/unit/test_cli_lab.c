@@ -49,8 +49,7 @@ static void teardown(void)
 
 /* ---- reading ---- */
 
-START_TEST(samples_fold_into_windows)
-{
+TEST(samples_fold_into_windows) {
     struct lab_trace t;
 
     put("t.csv", HEADER "600,0.5,100\n660,,300\n899,1.5,200\n1500,,\n1800,2,\n");
@@ -68,10 +67,8 @@ START_TEST(samples_fold_into_windows)
     ck_assert_uint_eq(t.first, 3); /* all is warm-up */
     lab_trace_release(&t);
 }
-END_TEST
 
-START_TEST(compressed_is_the_same)
-{
+TEST(compressed_is_the_same) {
     struct lab_trace t;
 
     snprintf(path, sizeof(path), "%s/t.csv.gz", folder);
@@ -84,7 +81,6 @@ START_TEST(compressed_is_the_same)
     ck_assert_ptr_null(t.memory);
     lab_trace_release(&t);
 }
-END_TEST
 
 static const struct {
     const char *text, *says;
@@ -104,8 +100,7 @@ static const struct {
     {HEADER "1,two,3\n", "line 2: cpu_cores"},
     {"\x1f\x8b\x08 no gzip after all", "cannot be decompressed"},
 };
-START_TEST(what_is_no_trace_is_told)
-{
+TEST_EACH(what_is_no_trace_is_told, broken) {
     struct lab_trace t;
 
     put("t.csv", broken[_i].text);
@@ -113,10 +108,8 @@ START_TEST(what_is_no_trace_is_told)
     ck_assert_msg(strstr(err.text, broken[_i].says) != NULL, "%s", err.text);
     ck_assert_ptr_nonnull(strstr(err.text, "t.csv"));
 }
-END_TEST
 
-START_TEST(folders_with_and_without_an_index)
-{
+TEST(folders_with_and_without_an_index) {
     struct lab_traces t;
 
     put("t.csv", HEADER "0,1,\n");
@@ -136,7 +129,6 @@ START_TEST(folders_with_and_without_an_index)
     ck_assert_uint_eq(t.items[0].last, 1);
     lab_traces_release(&t);
 }
-END_TEST
 
 static const struct {
     const char *text, *says;
@@ -148,8 +140,7 @@ static const struct {
      "\"x\"}",
      "interval_seconds: expected a whole number"},
 };
-START_TEST(what_is_no_index_is_told)
-{
+TEST_EACH(what_is_no_index_is_told, broken_indexes) {
     struct lab_traces t;
 
     put("t.csv", HEADER "0,1,\n");
@@ -157,10 +148,8 @@ START_TEST(what_is_no_index_is_told)
     ck_assert_int_eq(lab_traces_read(folder, &t, &err), -1);
     ck_assert_msg(strstr(err.text, broken_indexes[_i].says) != NULL, "%s", err.text);
 }
-END_TEST
 
-START_TEST(an_empty_folder_is_told)
-{
+TEST(an_empty_folder_is_told) {
     struct lab_traces t;
 
     ck_assert_int_eq(lab_traces_read(folder, &t, &err), -1);
@@ -168,13 +157,11 @@ START_TEST(an_empty_folder_is_told)
     ck_assert_int_eq(lab_traces_read("/no/such/folder", &t, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "/no/such/folder"));
 }
-END_TEST
 
 #define MATRIX(SERIES) "{\"data\":{\"resultType\":\"matrix\",\"result\":[" SERIES "]}}"
 #define VALUES(PAIRS) "{\"metric\":{},\"values\":[" PAIRS "]}"
 
-START_TEST(answers_of_prometheus_are_traces)
-{
+TEST(answers_of_prometheus_are_traces) {
     struct lab_trace t;
     char cpu[64];
 
@@ -190,7 +177,6 @@ START_TEST(answers_of_prometheus_are_traces)
     ck_assert_ptr_null(t.memory);
     lab_trace_release(&t);
 }
-END_TEST
 
 static const struct {
     const char *text, *says;
@@ -208,15 +194,13 @@ static const struct {
     {MATRIX(VALUES("[-1,\"1\"]")), "not a time"},
     {MATRIX(VALUES("[5,\"1\"],[5,\"1\"]")), "times are to rise"},
 };
-START_TEST(what_is_no_answer_is_told)
-{
+TEST_EACH(what_is_no_answer_is_told, broken_answers) {
     struct lab_trace t;
 
     put("u.csv", broken_answers[_i].text);
     ck_assert_int_eq(lab_prometheus_read(path, NULL, &t, &err), -1);
     ck_assert_msg(strstr(err.text, broken_answers[_i].says) != NULL, "%s", err.text);
 }
-END_TEST
 
 /* ---- measures ---- */
 
@@ -240,9 +224,10 @@ static void make(struct lab_trace *t, const double usage[4], bool memory)
     }
 }
 
+TEST_CASE(measures, NULL, NULL);
+
 /* Reserved 2 + 2 + 2 + 8, used 1 + 2 + 3 + 4 of which 1 is not served, above in one of four. */
-START_TEST(cpu_by_hand)
-{
+TEST(cpu_by_hand) {
     double limits[WARM + 4] = {0};
     struct lab_trace t;
     struct lab_score s;
@@ -259,10 +244,8 @@ START_TEST(cpu_by_hand)
     ck_assert(!lab_score_memory(&t, limits, &s));
     lab_trace_release(&t);
 }
-END_TEST
 
-START_TEST(memory_by_hand)
-{
+TEST(memory_by_hand) {
     static const double limits_scored[] = {20, 20, 25, 40};
     double limits[WARM + 4] = {0};
     struct lab_trace t;
@@ -281,11 +264,9 @@ START_TEST(memory_by_hand)
     ck_assert(!lab_score_memory(&t, limits, &s));
     lab_trace_release(&t);
 }
-END_TEST
 
 /* Two traces of one group and one of another: the mean of groups is (mean(0.2, 0.4) + 0.6) / 2. */
-START_TEST(means_are_of_groups)
-{
+TEST(means_are_of_groups) {
     struct lab_score s[3] = {{.group = "a"}, {.group = "b"}, {.group = "a"}};
     struct vpa_random random;
     struct lab_summary sum, again;
@@ -309,14 +290,14 @@ START_TEST(means_are_of_groups)
     lab_summarise(s, 0, 200, &random, &sum);
     ck_assert_uint_eq(sum.traces, 0);
 }
-END_TEST
 
 /* ---- replay and closed loop ---- */
 
+TEST_CASE(loop, NULL, NULL);
+
 /* What lies above the limit is hidden, and warm-up kills nobody: VPA learns of 300 MiB as the limit
  * that was hit, and bumps. */
-START_TEST(policies_do_not_see_the_future)
-{
+TEST(policies_do_not_see_the_future) {
     double cpu[2][WARM + 4], memory[2][WARM + 4];
     struct lab_trace t;
 
@@ -335,7 +316,6 @@ START_TEST(policies_do_not_see_the_future)
         ck_assert(memory[1][WARM + 3] < 9e9); /* it was hidden */
     }
 }
-END_TEST
 
 static int drive(const char *text, char *answer, size_t size)
 {
@@ -349,8 +329,7 @@ static int drive(const char *text, char *answer, size_t size)
     return result;
 }
 
-START_TEST(the_loop_answers)
-{
+TEST(the_loop_answers) {
     char answer[256] = "";
 
     ck_assert_int_eq(drive("trace a 60\nrecommend 600\nsample 610 1 3e8\nsample 670 - -\n"
@@ -365,7 +344,6 @@ START_TEST(the_loop_answers)
     ck_assert_double_gt(bytes, 3e8 * 1.15);
     ck_assert_double_gt(bytes_after, 6e8 * 1.15);
 }
-END_TEST
 
 static const struct {
     const char *text, *says;
@@ -388,18 +366,15 @@ static const struct {
     {"\n", "line 1: \"\" is not one of"},
     {"trace a 60", NULL}, /* the last line needs no end */
 };
-START_TEST(wrong_lines_are_told)
-{
+TEST_EACH(wrong_lines_are_told, wrong) {
     char answer[256] = "";
 
     ck_assert_int_eq(drive(wrong[_i].text, answer, sizeof(answer)), wrong[_i].says ? -1 : 0);
     if (wrong[_i].says)
         ck_assert_msg(strstr(err.text, wrong[_i].says) != NULL, "%s", err.text);
 }
-END_TEST
 
-START_TEST(a_long_line_is_told)
-{
+TEST(a_long_line_is_told) {
     static char text[5000];
     char answer[16] = "";
 
@@ -407,10 +382,8 @@ START_TEST(a_long_line_is_told)
     ck_assert_int_eq(drive(text, answer, sizeof(answer)), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "line 1: longer than"));
 }
-END_TEST
 
-START_TEST(policies_have_names)
-{
+TEST(policies_have_names) {
     const struct lab_policy *policy;
 
     for (size_t i = 0; lab_policy_at(i); i++) {
@@ -419,34 +392,8 @@ START_TEST(policies_have_names)
     ck_assert_int_eq(lab_policy_get("best", &policy, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "there are vpa, plumb"));
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("cli_lab");
-    TCase *traces = tcase_create("traces");
-    TCase *measures = tcase_create("measures");
-    TCase *loop = tcase_create("loop");
-
-    tcase_add_checked_fixture(traces, setup, teardown);
-    tcase_add_test(traces, samples_fold_into_windows);
-    tcase_add_test(traces, compressed_is_the_same);
-    tcase_add_loop_test(traces, what_is_no_trace_is_told, 0, (int)VPA_COUNT(broken));
-    tcase_add_test(traces, folders_with_and_without_an_index);
-    tcase_add_loop_test(traces, what_is_no_index_is_told, 0, (int)VPA_COUNT(broken_indexes));
-    tcase_add_test(traces, an_empty_folder_is_told);
-    tcase_add_test(traces, answers_of_prometheus_are_traces);
-    tcase_add_loop_test(traces, what_is_no_answer_is_told, 0, (int)VPA_COUNT(broken_answers));
-    tcase_add_test(measures, cpu_by_hand);
-    tcase_add_test(measures, memory_by_hand);
-    tcase_add_test(measures, means_are_of_groups);
-    tcase_add_test(loop, policies_do_not_see_the_future);
-    tcase_add_test(loop, the_loop_answers);
-    tcase_add_loop_test(loop, wrong_lines_are_told, 0, (int)VPA_COUNT(wrong));
-    tcase_add_test(loop, a_long_line_is_told);
-    tcase_add_test(loop, policies_have_names);
-    suite_add_tcase(suite, traces);
-    suite_add_tcase(suite, measures);
-    suite_add_tcase(suite, loop);
-    return run_suite(suite);
+    return run_tests("cli_lab", setup, teardown);
 }

@@ -83,8 +83,7 @@ static void assert_row(const char *answered, const char *row)
     "1772323500\n" /* five minutes after midnight */                                               \
     "web-2 app 0 1Gi"
 
-START_TEST(rows_are_series_of_containers)
-{
+TEST(rows_are_series_of_containers) {
     struct lab_top t;
 
     ck_assert_msg(lab_top_parse(RECORDING, strlen(RECORDING), &t, &err) == 0, "%s", err.text);
@@ -101,7 +100,6 @@ START_TEST(rows_are_series_of_containers)
     ck_assert_str_eq(t.items[2]->pod, "db-0");
     lab_top_release(&t);
 }
-END_TEST
 
 #define STAMP "2026-03-01T00:00:00Z\n"
 static const struct {
@@ -126,8 +124,7 @@ static const struct {
     {STAMP "web-1 app 1m 1Mi\n\nweb-1 app 1m 1Mi\n",
      "line 4: container app of pod web-1 is there twice"},
 };
-START_TEST(what_is_no_recording_is_told)
-{
+TEST_EACH(what_is_no_recording_is_told, broken) {
     const struct lab_top_choice any = {NULL, NULL};
     struct lab_trace t;
 
@@ -136,10 +133,8 @@ START_TEST(what_is_no_recording_is_told)
     ck_assert_msg(strstr(err.text, broken[_i].says) != NULL, "%s", err.text);
     ck_assert_ptr_nonnull(strstr(err.text, "shop.top: "));
 }
-END_TEST
 
-START_TEST(long_lines_and_zeros_are_told)
-{
+TEST(long_lines_and_zeros_are_told) {
     struct lab_top t;
     char text[LAB_TOP_LINE_MAX + 1];
 
@@ -149,11 +144,9 @@ START_TEST(long_lines_and_zeros_are_told)
     ck_assert_int_eq(lab_top_parse("5\na\0b c 1 1\n", 12, &t, &err), -1);
     ck_assert_str_eq(err.text, "line 2: a byte of zero");
 }
-END_TEST
 
 /* Replicas are one history: all samples of CPU, the largest of memory. */
-START_TEST(replicas_are_one_trace)
-{
+TEST(replicas_are_one_trace) {
     const struct lab_top_choice web = {"app", "web-"};
     struct lab_trace t;
 
@@ -168,7 +161,6 @@ START_TEST(replicas_are_one_trace)
     ck_assert_str_eq(t.id, "app");
     lab_trace_release(&t);
 }
-END_TEST
 
 static const struct {
     const char *text, *container, *pods, *says;
@@ -182,8 +174,7 @@ static const struct {
      "app of web-1"},
     {STAMP "web-1 app 1m 1Mi\n", NULL, "db-", "no container \"*\" of pods \"db-...\""},
 };
-START_TEST(a_choice_that_is_none_is_told)
-{
+TEST_EACH(a_choice_that_is_none_is_told, choices) {
     const struct lab_top_choice choice = {choices[_i].container, choices[_i].pods};
     struct lab_trace t;
 
@@ -191,11 +182,9 @@ START_TEST(a_choice_that_is_none_is_told)
     ck_assert_int_eq(lab_top_read(path, &choice, &t, &err), -1);
     ck_assert_msg(strstr(err.text, choices[_i].says) != NULL, "%s", err.text);
 }
-END_TEST
 
 /* The policy of the recorded container bounds it, not that of the first in the object. */
-START_TEST(a_recording_names_its_container)
-{
+TEST(a_recording_names_its_container) {
     char words[128];
 
     put("c.yaml",
@@ -210,11 +199,9 @@ START_TEST(a_recording_names_its_container)
     ck_assert_msg(lab_replay_config(&cli, path, &err) == 0, "%s", err.text);
     assert_row(vpa_buf_text(&cli.out), "started,70m,");
 }
-END_TEST
 
 /* In a folder each container of each pod is a trace, beside those of CSV. */
-START_TEST(folders_hold_recordings)
-{
+TEST(folders_hold_recordings) {
     struct lab_traces t;
 
     put("t.csv", "timestamp_seconds,cpu_cores,memory_bytes\n0,1,\n");
@@ -228,7 +215,6 @@ START_TEST(folders_hold_recordings)
     ck_assert_str_eq(t.items[2].id, "t");
     lab_traces_release(&t);
 }
-END_TEST
 
 /* ---- checkpoints ---- */
 
@@ -259,8 +245,9 @@ static const char *answer(void)
     return vpa_buf_text(&cli.out);
 }
 
-START_TEST(policies_and_percentiles_by_hand)
-{
+TEST_CASE(checkpoints, setup, teardown);
+
+TEST(policies_and_percentiles_by_hand) {
     char words[] = "checkpoint c.yaml --percentile 0.5,0.6,0.61,1";
 
     parse(words);
@@ -279,11 +266,9 @@ START_TEST(policies_and_percentiles_by_hand)
     ck_assert_ptr_null(strstr(text, "plumb"));
     ck_assert_uint_eq(cli.note_count, 0);
 }
-END_TEST
 
 /* Two containers share the minimum: 12 of 25 millicores each. */
-START_TEST(containers_of_a_vpa_share_the_minimum)
-{
+TEST(containers_of_a_vpa_share_the_minimum) {
     char words[] = "checkpoint c.yaml --policy vpa --percentile 0.5 -n shop";
 
     parse(words);
@@ -296,11 +281,9 @@ START_TEST(containers_of_a_vpa_share_the_minimum)
     ck_assert_ptr_null(strstr(text, "else"));
     ck_assert_ptr_null(strstr(text, "vpa-p95"));
 }
-END_TEST
 
 /* A container is chosen from the answer for all of them. */
-START_TEST(a_chosen_container_has_the_numbers_that_it_has_among_all)
-{
+TEST(a_chosen_container_has_the_numbers_that_it_has_among_all) {
     char words[] = "checkpoint c.yaml --policy vpa --percentile 0.5 --container app";
 
     parse(words);
@@ -309,12 +292,10 @@ START_TEST(a_chosen_container_has_the_numbers_that_it_has_among_all)
     assert_row(answer(), "shop,web,app,p50,12m,");
     ck_assert_ptr_null(strstr(vpa_buf_text(&cli.out), "proxy"));
 }
-END_TEST
 
 /* What a recommender could not read is kept under another name, beside what it has learned since.
  */
-START_TEST(what_is_kept_aside_is_no_checkpoint)
-{
+TEST(what_is_kept_aside_is_no_checkpoint) {
     char words[] = "checkpoint c.yaml --policy vpa --percentile 0.5";
 
     parse(words);
@@ -326,11 +307,9 @@ START_TEST(what_is_kept_aside_is_no_checkpoint)
     assert_row(answer(), "shop,web,app,p50,25m,");
     ck_assert_uint_eq(cli.note_count, 0);
 }
-END_TEST
 
 /* The state of another algorithm answers for it, as of the time at which it was stored. */
-START_TEST(states_answer_for_their_algorithm)
-{
+TEST(states_answer_for_their_algorithm) {
     char words[] = "checkpoint c.yaml";
     struct vpa_parameters p;
     struct vpa_json_writer w;
@@ -362,7 +341,6 @@ START_TEST(states_answer_for_their_algorithm)
     vpa_method_unref(m);
     vpa_parameters_release(&p);
 }
-END_TEST
 
 static const struct {
     const char *words, *text, *says;
@@ -380,8 +358,7 @@ static const struct {
     {"checkpoint c.yaml --vpa db", CHECKPOINT("web-app", "shop", "web", "app"),
      "no checkpoint of VPA db here"},
 };
-START_TEST(what_is_no_checkpoint_is_told)
-{
+TEST_EACH(what_is_no_checkpoint_is_told, wrong) {
     char words[80];
 
     snprintf(words, sizeof(words), "%s", wrong[_i].words);
@@ -390,11 +367,9 @@ START_TEST(what_is_no_checkpoint_is_told)
     ck_assert_int_eq(lab_checkpoint(&cli, path, &err), -1);
     ck_assert_msg(strstr(err.text, wrong[_i].says) != NULL, "%s", err.text);
 }
-END_TEST
 
 /* One that cannot be used does not hide the others, and is named. */
-START_TEST(a_bad_checkpoint_is_noted)
-{
+TEST(a_bad_checkpoint_is_noted) {
     char words[] = "checkpoint c.yaml --policy vpa";
 
     parse(words);
@@ -406,10 +381,8 @@ START_TEST(a_bad_checkpoint_is_noted)
     ck_assert_uint_eq(cli.note_count, 1);
     ck_assert(vpa_str_starts_with(cli.notes[0], "checkpoint odd cannot be used: "));
 }
-END_TEST
 
-START_TEST(the_cluster_is_asked_without_a_file)
-{
+TEST(the_cluster_is_asked_without_a_file) {
     char words[] = "checkpoint --vpa web --policy vpa";
     struct vpa_clock *clock = vpa_clock_new_manual(vpa_time_from_unix(0, 0));
     struct vpa_loop *loop = vpa_loop_new(clock);
@@ -436,32 +409,8 @@ START_TEST(the_cluster_is_asked_without_a_file)
     vpa_loop_free(loop);
     vpa_clock_free(clock);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("cli_lab_inputs");
-    TCase *top = tcase_create("top");
-    TCase *stored = tcase_create("checkpoints");
-
-    tcase_add_checked_fixture(top, setup, teardown);
-    tcase_add_test(top, rows_are_series_of_containers);
-    tcase_add_loop_test(top, what_is_no_recording_is_told, 0, (int)VPA_COUNT(broken));
-    tcase_add_test(top, long_lines_and_zeros_are_told);
-    tcase_add_test(top, replicas_are_one_trace);
-    tcase_add_loop_test(top, a_choice_that_is_none_is_told, 0, (int)VPA_COUNT(choices));
-    tcase_add_test(top, a_recording_names_its_container);
-    tcase_add_test(top, folders_hold_recordings);
-    tcase_add_checked_fixture(stored, setup, teardown);
-    tcase_add_test(stored, policies_and_percentiles_by_hand);
-    tcase_add_test(stored, containers_of_a_vpa_share_the_minimum);
-    tcase_add_test(stored, a_chosen_container_has_the_numbers_that_it_has_among_all);
-    tcase_add_test(stored, what_is_kept_aside_is_no_checkpoint);
-    tcase_add_test(stored, states_answer_for_their_algorithm);
-    tcase_add_loop_test(stored, what_is_no_checkpoint_is_told, 0, (int)VPA_COUNT(wrong));
-    tcase_add_test(stored, a_bad_checkpoint_is_noted);
-    tcase_add_test(stored, the_cluster_is_asked_without_a_file);
-    suite_add_tcase(suite, top);
-    suite_add_tcase(suite, stored);
-    return run_suite(suite);
+    return run_tests("cli_lab_inputs", setup, teardown);
 }

@@ -72,8 +72,7 @@ static const struct {
     {"recommenders: [{name: crane}]", {1, 1, 0}, {6, 20, 0}, 1.0},
     {"recommenders: [{name: blue/plumb}]", {1, 1, 0}, {3, 20, 0}, 1.0},
 };
-START_TEST(each_mode_acts_as_it_does)
-{
+TEST_EACH(each_mode_acts_as_it_does, modes) {
     make(900);
     ck_assert_msg(tell("name: web", modes[_i].spec) == 0, "%s", err.text);
     ck_assert_uint_eq(story.count, WINDOWS);
@@ -88,10 +87,8 @@ START_TEST(each_mode_acts_as_it_does)
     ck_assert_double_ge(cpu, modes[_i].cpu);
     ck_assert_double_le(cpu, 2.0 * modes[_i].cpu);
 }
-END_TEST
 
-START_TEST(allowed_bounds_hold)
-{
+TEST(allowed_bounds_hold) {
     make(400);
     ck_assert_int_eq(tell("name: web", "resourcePolicy: {containerPolicies: [{containerName: main, "
                                        "maxAllowed: {cpu: 500m}}]}"),
@@ -102,11 +99,9 @@ START_TEST(allowed_bounds_hold)
         ck_assert_double_le(story.moments[i].bound[VPA_TARGET][0], 0.5);
     }
 }
-END_TEST
 
 /* Wanting more than maxAllowed gives is killed for good, and the target stays at it. */
-START_TEST(kills_do_not_pass_what_is_allowed)
-{
+TEST(kills_do_not_pass_what_is_allowed) {
     make(900);
     ck_assert_int_eq(tell("name: web", "recommenders: [{name: plumb}], resourcePolicy: "
                                        "{containerPolicies: [{containerName: '*', maxAllowed: "
@@ -116,7 +111,6 @@ START_TEST(kills_do_not_pass_what_is_allowed)
     for (size_t i = 1; i < WINDOWS; i++)
         ck_assert_double_le(story.moments[i].request[VPA_KIND_MEMORY], 500 * 1048576.0);
 }
-END_TEST
 
 static const struct {
     const char *metadata, *spec, *says;
@@ -125,17 +119,14 @@ static const struct {
     {"name: a, annotations: {plumb.vpa.autoscaling.k8s.io/risk: high}",
      "recommenders: [{name: plumb}]", "\"high\" is not one of lean|middle|safe"},
 };
-START_TEST(wrong_objects_are_told)
-{
+TEST_EACH(wrong_objects_are_told, wrong) {
     make(400);
     ck_assert_int_eq(tell(wrong[_i].metadata, wrong[_i].spec), -1);
     ck_assert_msg(strstr(err.text, wrong[_i].says) != NULL, "%s", err.text);
     ck_assert_ptr_null(story.moments);
 }
-END_TEST
 
-START_TEST(the_picture_is_of_it)
-{
+TEST(the_picture_is_of_it) {
     vpa_auto_buf svg = VPA_BUF(1 << 22);
 
     make(900);
@@ -150,19 +141,8 @@ START_TEST(the_picture_is_of_it)
     ck_assert_ptr_null(strstr(text, "inf"));
     ck_assert_ptr_null(strstr(text, "<b>"));
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("cli_lab_story");
-    TCase *c = tcase_create("cli_lab_story");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_loop_test(c, each_mode_acts_as_it_does, 0, (int)VPA_COUNT(modes));
-    tcase_add_test(c, allowed_bounds_hold);
-    tcase_add_test(c, kills_do_not_pass_what_is_allowed);
-    tcase_add_loop_test(c, wrong_objects_are_told, 0, (int)VPA_COUNT(wrong));
-    tcase_add_test(c, the_picture_is_of_it);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("cli_lab_story", setup, teardown);
 }

@@ -85,8 +85,7 @@ static int on_object(void *ctx, const struct vpa_json *json, struct vpa_error *e
 }
 
 /* Nobody is there any more who could take what comes. */
-START_TEST(what_is_waited_for_too_long_comes_to_an_end)
-{
+TEST(what_is_waited_for_too_long_comes_to_an_end) {
     static const struct cli_kind pods = {
         .group_version = "v1", .resource = "pods", .what_lacks = "pods"};
     struct vpa_error err;
@@ -98,11 +97,9 @@ START_TEST(what_is_waited_for_too_long_comes_to_an_end)
     vpa_loop_pump(loop, VPA_MINUTE);
     ck_assert_int_eq(objects, 0);
 }
-END_TEST
 
 /* Each list that a command needs would wait for as long. A page that is made again asks again. */
-START_TEST(a_silent_server_is_given_up)
-{
+TEST(a_silent_server_is_given_up) {
     static const struct cli_kind nodes = {
         .group_version = "v1", .resource = "nodes", .what_lacks = "nodes"};
     const int64_t begin = vpa_loop_monotonic(loop);
@@ -118,11 +115,9 @@ START_TEST(a_silent_server_is_given_up)
     ck_assert_int_eq(cli_list(&cli, &nodes, "", on_object, NULL, &err), -1);
     ck_assert_int_eq(silent, 3);
 }
-END_TEST
 
 /* Who had something to give is slow, not silent. */
-START_TEST(a_server_that_gives_something_is_asked_on)
-{
+TEST(a_server_that_gives_something_is_asked_on) {
     static const struct cli_kind services = {
         .group_version = "v1", .resource = "services", .what_lacks = "services"};
     struct vpa_error err;
@@ -133,17 +128,8 @@ START_TEST(a_server_that_gives_something_is_asked_on)
         ck_assert_int_eq(objects, i);
     }
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("cli lists");
-    TCase *tc = tcase_create("cli lists");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, what_is_waited_for_too_long_comes_to_an_end);
-    tcase_add_test(tc, a_silent_server_is_given_up);
-    tcase_add_test(tc, a_server_that_gives_something_is_asked_on);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("cli lists", setup, teardown);
 }

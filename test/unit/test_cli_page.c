@@ -57,8 +57,7 @@ static size_t count_text(const char *text, const char *word)
     return n;
 }
 
-START_TEST(test_page_holds_no_text_of_strangers_as_markup)
-{
+TEST(test_page_holds_no_text_of_strangers_as_markup) {
     vpa_auto_buf page = VPA_BUF(1 << 20);
 
     cli_note(&cli, "%s", EVIL);
@@ -73,20 +72,16 @@ START_TEST(test_page_holds_no_text_of_strangers_as_markup)
     ck_assert_ptr_null(strstr(vpa_buf_text(&page), "connect-src"));
     ck_assert_ptr_nonnull(strstr(vpa_buf_text(&page), "1970-01-01T00:00:00Z"));
 }
-END_TEST
 
-START_TEST(test_live_page_asks_only_itself)
-{
+TEST(test_live_page_asks_only_itself) {
     vpa_auto_buf page = VPA_BUF(1 << 20);
 
     cli_report_page(&cli, &world, true, &page);
     ck_assert_ptr_nonnull(strstr(vpa_buf_text(&page), "data-live=\"15\""));
     ck_assert_ptr_nonnull(strstr(vpa_buf_text(&page), "connect-src 'self'"));
 }
-END_TEST
 
-START_TEST(test_pictures_of_the_past)
-{
+TEST(test_pictures_of_the_past) {
     double usage[] = {0, 50, 1e300, 0};
     vpa_auto_buf page = VPA_BUF(1 << 20);
 
@@ -106,11 +101,9 @@ START_TEST(test_pictures_of_the_past)
     ck_assert_ptr_null(strstr(vpa_buf_text(&page), "<img"));
     ck_assert_ptr_null(strstr(vpa_buf_text(&page), "nan"));
 }
-END_TEST
 
 /* A live page takes over the notes of the next one, also when those are the first, or none. */
-START_TEST(test_notes_have_a_place_also_without_any)
-{
+TEST_TIMES(test_notes_have_a_place_also_without_any, 2) {
     vpa_auto_buf page = VPA_BUF(1 << 20);
 
     if (_i)
@@ -119,10 +112,8 @@ START_TEST(test_notes_have_a_place_also_without_any)
     ck_assert_uint_eq(count_text(vpa_buf_text(&page), "<div id=\"notes\""), 1);
     ck_assert_uint_eq(count_text(vpa_buf_text(&page), "<li>n</li>"), (size_t)_i);
 }
-END_TEST
 
-START_TEST(test_sums)
-{
+TEST(test_sums) {
     struct cli_world sums;
 
     rows[1].pods = 3; /* one of them has no container "app" */
@@ -142,11 +133,9 @@ START_TEST(test_sums)
     ck_assert(sums.rows[0]->below);
     cli_world_release(&sums);
 }
-END_TEST
 
 /* Anybody can make a pod that asks for everything, and two of them ask for no less. */
-START_TEST(test_sums_do_not_turn_round)
-{
+TEST(test_sums_do_not_turn_round) {
     struct cli_world sums;
 
     for (size_t i = 0; i < 4; i++)
@@ -157,7 +146,6 @@ START_TEST(test_sums_do_not_turn_round)
     ck_assert_int_eq(sums.rows[0]->request[CLI_CPU], 300);
     cli_world_release(&sums);
 }
-END_TEST
 
 static const struct {
     int resource;
@@ -174,28 +162,14 @@ static const struct {
     {CLI_MEMORY, 100 << 20, "100Mi"},
 };
 
-START_TEST(test_amounts)
-{
+TEST_EACH(test_amounts, amounts) {
     vpa_auto_buf text = VPA_BUF(64);
 
     cli_put_amount(&text, amounts[_i].resource, amounts[_i].amount);
     ck_assert_str_eq(vpa_buf_text(&text), amounts[_i].text);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("cli_page");
-    TCase *tcase = tcase_create("page");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, test_page_holds_no_text_of_strangers_as_markup);
-    tcase_add_test(tcase, test_live_page_asks_only_itself);
-    tcase_add_test(tcase, test_pictures_of_the_past);
-    tcase_add_loop_test(tcase, test_notes_have_a_place_also_without_any, 0, 2);
-    tcase_add_test(tcase, test_sums);
-    tcase_add_test(tcase, test_sums_do_not_turn_round);
-    tcase_add_loop_test(tcase, test_amounts, 0, (int)VPA_COUNT(amounts));
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return run_tests("cli_page", setup, teardown);
 }

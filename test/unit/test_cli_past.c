@@ -66,8 +66,7 @@ static struct vpa_amounts target_of(struct vpa_knowledge *k)
     return estimate.bound[VPA_TARGET];
 }
 
-START_TEST(pods_teach_as_live_samples_do)
-{
+TEST_EACH(pods_teach_as_live_samples_do, names) {
     struct vpa_knowledge *live = knowledge_of(names[_i]), *past = knowledge_of(names[_i]);
     struct cli_past_series series[4];
 
@@ -80,15 +79,8 @@ START_TEST(pods_teach_as_live_samples_do)
     ck_assert_int_eq(got.value[VPA_KIND_CPU], expected.value[VPA_KIND_CPU]);
     ck_assert_int_eq(got.value[VPA_KIND_MEMORY], expected.value[VPA_KIND_MEMORY]);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("cli past");
-    TCase *tc = tcase_create("cli past");
-
-    tcase_add_checked_fixture(tc, setup, NULL);
-    tcase_add_loop_test(tc, pods_teach_as_live_samples_do, 0, VPA_COUNT(names));
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("cli past", setup, NULL);
 }

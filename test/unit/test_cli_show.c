@@ -91,18 +91,15 @@ static const struct {
     {LIST(STORED("", "v9", "40") "," STORED("", "v3", "21")), 1, 1},
 };
 
-START_TEST(pictures_are_of_what_a_recommender_would_load)
-{
+TEST_EACH(pictures_are_of_what_a_recommender_would_load, stored) {
     checkpoints = stored[_i].checkpoints;
     ck_assert_int_eq(run("", "table"), CLI_OK);
     ck_assert_uint_eq(count_of("Container app, cpu"), stored[_i].pictures);
     ck_assert_uint_eq(cli.note_count, stored[_i].notes);
 }
-END_TEST
 
 /* One key for each percentile, and what the status has made of them. */
-START_TEST(json_has_what_the_picture_says)
-{
+TEST(json_has_what_the_picture_says) {
     checkpoints = LIST(STORED("", "v3", "21"));
     ck_assert_int_eq(run("--recommendation-upper-bound-cpu-percentile=0.9", "json"), CLI_OK);
     ck_assert_uint_eq(count_of("\"p90\""), 1);
@@ -111,11 +108,9 @@ START_TEST(json_has_what_the_picture_says)
     ck_assert_uint_eq(count_of("\"lower_bound\":\"400m\""), 1);
     ck_assert_uint_eq(count_of("\"upper_bound\":\"600m\""), 1);
 }
-END_TEST
 
 /* A state is no histogram, and no sign that nothing was learned. */
-START_TEST(the_state_of_another_algorithm_is_named)
-{
+TEST_TIMES(the_state_of_another_algorithm_is_named, 2) {
     FILE *before = stderr;
     char *said;
     size_t len;
@@ -128,18 +123,8 @@ START_TEST(the_state_of_another_algorithm_is_named)
     ck_assert_ptr_nonnull(strstr(said, _i ? "the algorithm crane" : "has no checkpoint yet"));
     free(said);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("cli show");
-    TCase *tc = tcase_create("cli show");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_loop_test(tc, pictures_are_of_what_a_recommender_would_load, 0,
-                        (int)VPA_COUNT(stored));
-    tcase_add_test(tc, json_has_what_the_picture_says);
-    tcase_add_loop_test(tc, the_state_of_another_algorithm_is_named, 0, 2);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("cli show", setup, teardown);
 }

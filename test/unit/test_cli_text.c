@@ -35,12 +35,10 @@ static const struct {
     {"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"},
 };
 
-START_TEST(test_terminal)
-{
+TEST_EACH(test_terminal, terminal) {
     cli_put_safe(&out, terminal[_i].text);
     ck_assert_str_eq(vpa_buf_text(&out), terminal[_i].safe);
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -49,18 +47,14 @@ static const struct {
     {"", 0}, {"web", 3}, {"gr\xc3\xbc", 3}, {"\xe6\x97\xa5\xe6\x9c\xac", 4}, {"e\xcc\x81", 1},
 };
 
-START_TEST(test_width)
-{
+TEST_EACH(test_width, widths) {
     ck_assert_uint_eq(cli_text_width(widths[_i].text), widths[_i].width);
 }
-END_TEST
 
-START_TEST(test_html)
-{
+TEST(test_html) {
     cli_put_html(&out, "<script>\"'&\x01\xff");
     ck_assert_str_eq(vpa_buf_text(&out), "&#60;script&#62;&#34;&#39;&#38;&#xfffd;&#xfffd;");
 }
-END_TEST
 
 static const struct {
     const char *text, *field;
@@ -78,12 +72,10 @@ static const struct {
     {"", ""},
 };
 
-START_TEST(test_csv)
-{
+TEST_EACH(test_csv, fields) {
     cli_put_csv(&out, fields[_i].text);
     ck_assert_str_eq(vpa_buf_text(&out), fields[_i].field);
 }
-END_TEST
 
 static const struct {
     const char *json, *yaml;
@@ -96,16 +88,13 @@ static const struct {
      "cpu: \"100m\"\n\"yes\": \"no\"\n\"n\": \"null\"\nt: true\nx: \"a: b\"\n"},
 };
 
-START_TEST(test_yaml)
-{
+TEST_EACH(test_yaml, documents) {
     ck_assert_int_eq(cli_put_yaml(&out, documents[_i].json, strlen(documents[_i].json)), 0);
     ck_assert_str_eq(vpa_buf_text(&out), documents[_i].yaml);
 }
-END_TEST
 
 /* A C1 control, a direction mark, a private character beyond 16 bits; letters stay. */
-START_TEST(test_json_and_yaml_have_nothing_that_a_terminal_acts_upon)
-{
+TEST(test_json_and_yaml_have_nothing_that_a_terminal_acts_upon) {
     static const char json[] = "{\"a\":\"x\xc2\x9b"
                                "2J\xe2\x80\xae\xf3\xb0\x80\x80\x7f\xc3\xbc\"}";
 
@@ -116,20 +105,16 @@ START_TEST(test_json_and_yaml_have_nothing_that_a_terminal_acts_upon)
     ck_assert_int_eq(cli_put_yaml(&out, json, sizeof(json) - 1), 0);
     ck_assert_str_eq(vpa_buf_text(&out), "a: \"x\\u009b2J\\u202e\\U000f0000\\u007f\xc3\xbc\"\n");
 }
-END_TEST
 
 /* A byte that begins no character, one that begins one and ends there, and a half of a pair. */
-START_TEST(test_json_has_no_character_for_bytes_that_are_none)
-{
+TEST(test_json_has_no_character_for_bytes_that_are_none) {
     static const char json[] = "\"\x9b\xff\xc3-\xed\xa0\x80\"";
 
     cli_put_json(&out, json, sizeof(json) - 1);
     ck_assert_str_eq(vpa_buf_text(&out), "\"\\ufffd\\ufffd\\ufffd-\\ufffd\\ufffd\\ufffd\"");
 }
-END_TEST
 
-START_TEST(test_table)
-{
+TEST(test_table) {
     static const struct cli_column columns[] = {
         {"NAME"}, {"CPU", .right = true}, {"MORE", .wide = true}};
     vpa_auto_arena arena = {0};
@@ -155,22 +140,8 @@ START_TEST(test_table)
     ck_assert_ptr_nonnull(strstr(vpa_buf_text(&out), "NAME,CPU,MORE\r\n"));
     ck_assert_ptr_nonnull(strstr(vpa_buf_text(&out), "a\\x1b[1m,1000,\"y,z\"\r\n"));
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("cli_text");
-    TCase *tcase = tcase_create("texts");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_loop_test(tcase, test_terminal, 0, (int)(sizeof(terminal) / sizeof(terminal[0])));
-    tcase_add_loop_test(tcase, test_width, 0, (int)(sizeof(widths) / sizeof(widths[0])));
-    tcase_add_test(tcase, test_html);
-    tcase_add_loop_test(tcase, test_csv, 0, (int)(sizeof(fields) / sizeof(fields[0])));
-    tcase_add_loop_test(tcase, test_yaml, 0, (int)(sizeof(documents) / sizeof(documents[0])));
-    tcase_add_test(tcase, test_json_and_yaml_have_nothing_that_a_terminal_acts_upon);
-    tcase_add_test(tcase, test_json_has_no_character_for_bytes_that_are_none);
-    tcase_add_test(tcase, test_table);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return run_tests("cli_text", setup, teardown);
 }

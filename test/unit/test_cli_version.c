@@ -73,8 +73,7 @@ static const char *rows_of_daemons(void)
     return text;
 }
 
-START_TEST(daemons_are_found_wherever_they_run)
-{
+TEST_EACH(daemons_are_found_wherever_they_run, installations) {
     kube_system = installations[_i].kube_system;
     everywhere = installations[_i].everywhere;
     ck_assert_int_eq(cli.command->run(&cli), CLI_OK);
@@ -82,15 +81,8 @@ START_TEST(daemons_are_found_wherever_they_run)
     ck_assert_str_eq(rows_of_daemons(), installations[_i].rows);
     ck_assert_uint_eq(cli.note_count, installations[_i].notes);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("cli version");
-    TCase *tc = tcase_create("cli version");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_loop_test(tc, daemons_are_found_wherever_they_run, 0, (int)VPA_COUNT(installations));
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("cli version", setup, teardown);
 }

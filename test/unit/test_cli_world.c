@@ -80,8 +80,7 @@ static void read_once(void)
 }
 
 /* As top and dash do, for as long as somebody looks. */
-START_TEST(nothing_of_a_reading_is_kept)
-{
+TEST(nothing_of_a_reading_is_kept) {
     read_once();
     size_t kept = cli.arena.used;
 
@@ -89,10 +88,8 @@ START_TEST(nothing_of_a_reading_is_kept)
         read_once();
     ck_assert_uint_eq(cli.arena.used, kept);
 }
-END_TEST
 
-START_TEST(a_list_that_leads_nowhere_ends)
-{
+TEST(a_list_that_leads_nowhere_ends) {
     struct cli_world world;
     struct vpa_error err;
 
@@ -100,7 +97,6 @@ START_TEST(a_list_that_leads_nowhere_ends)
     ck_assert_int_eq(cli_world_read(&cli, "shop", &world, &err), -1);
     ck_assert_str_eq(err.text, "list: the list has no end");
 }
-END_TEST
 
 static int refuse_write(void *ctx, const char *method, const char *target, const char *body,
                         const char **text)
@@ -137,8 +133,7 @@ static struct cli_dry connect_dry(void)
 }
 
 /* What a pass would do is judged by the clock that pods are dated by. */
-START_TEST(behind_a_dry_run_the_servers_time_is_known)
-{
+TEST(behind_a_dry_run_the_servers_time_is_known) {
     struct cli_dry dry = connect_dry();
     vpa_auto_arena arena = {0};
     const struct vpa_json *root;
@@ -149,10 +144,8 @@ START_TEST(behind_a_dry_run_the_servers_time_is_known)
     ck_assert_int_eq(vpa_kube_client_ahead(dry.client), VPA_HOUR);
     cli_dry_release(&dry);
 }
-END_TEST
 
-START_TEST(behind_a_dry_run_a_refused_list_is_empty_and_told)
-{
+TEST(behind_a_dry_run_a_refused_list_is_empty_and_told) {
     struct cli_dry dry = connect_dry();
     vpa_auto_arena arena = {0};
     const struct vpa_json *root;
@@ -167,18 +160,8 @@ START_TEST(behind_a_dry_run_a_refused_list_is_empty_and_told)
     ck_assert_int_eq(refusals, 1);
     cli_dry_release(&dry);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("cli world");
-    TCase *tc = tcase_create("cli world");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, nothing_of_a_reading_is_kept);
-    tcase_add_test(tc, a_list_that_leads_nowhere_ends);
-    tcase_add_test(tc, behind_a_dry_run_the_servers_time_is_known);
-    tcase_add_test(tc, behind_a_dry_run_a_refused_list_is_empty_and_told);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("cli world", setup, teardown);
 }

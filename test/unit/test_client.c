@@ -16,18 +16,15 @@ static const struct {
     {"v1", "n", "pods", "a b?c#d:e", NULL, "/api/v1/namespaces/n/pods/a%20b%3Fc%23d%3Ae"},
 };
 
-START_TEST(builds_paths)
-{
+TEST_EACH(builds_paths, paths) {
     vpa_auto_buf buf = VPA_BUF(VPA_KUBE_PATH_MAX);
 
     vpa_kube_path(&buf, paths[_i].group_version, paths[_i].ns, paths[_i].resource, paths[_i].name,
                   paths[_i].sub);
     ck_assert_str_eq(vpa_buf_text(&buf), paths[_i].want);
 }
-END_TEST
 
-START_TEST(builds_queries)
-{
+TEST(builds_queries) {
     vpa_auto_buf buf = VPA_BUF(VPA_KUBE_PATH_MAX);
 
     vpa_kube_path(&buf, "v1", NULL, "pods", NULL, NULL);
@@ -36,7 +33,6 @@ START_TEST(builds_queries)
     ck_assert_str_eq(vpa_buf_text(&buf),
                      "/api/v1/pods?fieldSelector=status.phase%21%3DPending&limit=500");
 }
-END_TEST
 
 static const struct {
     enum vpa_kube_verb verb;
@@ -52,8 +48,7 @@ static const struct {
     {VPA_KUBE_DELETE, "DELETE", "application/json", "{}"},
 };
 
-START_TEST(sends_verbs)
-{
+TEST_EACH(sends_verbs, verbs) {
     const struct vpa_kube_call call = {.verb = verbs[_i].verb,
                                        .path = "/api/v1/x?a=b",
                                        .body = verbs[_i].body,
@@ -72,7 +67,6 @@ START_TEST(sends_verbs)
     ck_assert(vpa_metric_value(&vpa_kube_requests, "200", verbs[_i].method, "sim:8001") == 1);
     ck_assert_uint_eq(vpa_kube_client_in_flight(client), 0);
 }
-END_TEST
 
 static const struct {
     int status;
@@ -113,8 +107,7 @@ static const struct {
      "the server responded with the status code 302 but did not return more information", ""},
 };
 
-START_TEST(classifies_failures)
-{
+TEST_EACH(classifies_failures, failures) {
     const struct vpa_kube_call call = {.verb = failures[_i].verb, .path = failures[_i].path};
     vpa_auto_arena arena = {0};
     struct vpa_kube_result result;
@@ -132,7 +125,6 @@ START_TEST(classifies_failures)
     ck_assert_int_eq(result.status_code, failures[_i].status);
     ck_assert_int_eq(seen, 1);
 }
-END_TEST
 
 static bool leading;
 static int asked;
@@ -150,8 +142,7 @@ static void lose_the_lease(void *ctx)
     leading = false;
 }
 
-START_TEST(writes_are_fenced)
-{
+TEST_EACH(writes_are_fenced, verbs) {
     const struct vpa_kube_call call = {.verb = verbs[_i].verb, .path = "/x"};
     bool write = verbs[_i].verb > VPA_KUBE_WATCH;
     struct vpa_kube_client_options options = {.loop = loop,
@@ -179,11 +170,9 @@ START_TEST(writes_are_fenced)
     if (write)
         ck_assert_ptr_nonnull(strstr(last_err.text, " /x: not sent: no longer the leader"));
 }
-END_TEST
 
 /* A standby may ask, and so may a shadow. */
-START_TEST(questions_are_not_fenced)
-{
+TEST(questions_are_not_fenced) {
     const struct vpa_kube_call call = {.verb = VPA_KUBE_CREATE, .path = "/x", .only_asks = true};
     struct vpa_kube_client_options options = {.loop = loop,
                                               .transport = transport,
@@ -201,7 +190,6 @@ START_TEST(questions_are_not_fenced)
     ck_assert_int_eq(asked, 0);
     ck_assert_str_eq(last_target, "/x");
 }
-END_TEST
 
 static char told[256];
 
@@ -223,8 +211,7 @@ static const struct {
     {"/apis/odd", "ctx odd things x"},
 };
 
-START_TEST(tells_of_unusable_objects)
-{
+TEST_EACH(tells_of_unusable_objects, collections) {
     const struct vpa_unusable_object what = {.name = "x"};
     struct vpa_kube_client_options options = {.loop = loop,
                                               .transport = transport,
@@ -239,10 +226,8 @@ START_TEST(tells_of_unusable_objects)
     vpa_kube_client_tell_unusable(client, collections[_i].path, "things", &what);
     ck_assert_str_eq(told, collections[_i].told);
 }
-END_TEST
 
-START_TEST(a_dry_run_stores_nothing)
-{
+TEST_EACH(a_dry_run_stores_nothing, verbs) {
     static const char *const targets[][2] = {{"/x", "/x?dryRun=All"},
                                              {"/x?fieldManager=a", "/x?fieldManager=a&dryRun=All"}};
     struct vpa_kube_client_options options = {
@@ -264,7 +249,6 @@ START_TEST(a_dry_run_stores_nothing)
             ck_assert_str_eq(last_target, targets[i][write]);
     }
 }
-END_TEST
 
 /* An answer that never ends, so many bytes a second. */
 static struct {
@@ -308,8 +292,7 @@ static const struct {
     int64_t ends_after; /* seconds; 0: not within an hour */
 } drips[] = {{1, 60}, {15 << 10, 960}, {16 << 10, 0}, {20 << 10, 0}};
 
-START_TEST(lists_that_drip_end)
-{
+TEST_EACH(lists_that_drip_end, drips) {
     const struct vpa_kube_call call = {
         .verb = VPA_KUBE_LIST, .path = "/api/v1/x", .on_data = take_drip};
     struct vpa_transport *plain = transport;
@@ -334,7 +317,6 @@ START_TEST(lists_that_drip_end)
     vpa_transport_free(transport);
     transport = plain;
 }
-END_TEST
 
 static void fail_done(void *ctx, const struct vpa_kube_result *result, const struct vpa_error *err)
 {
@@ -344,8 +326,7 @@ static void fail_done(void *ctx, const struct vpa_kube_result *result, const str
     ck_abort_msg("called after cancel");
 }
 
-START_TEST(cancels)
-{
+TEST(cancels) {
     const struct vpa_kube_call call = {.verb = VPA_KUBE_GET, .path = "/x"};
 
     make_client(1, 1);
@@ -358,7 +339,6 @@ START_TEST(cancels)
     vpa_loop_pump(loop, VPA_MINUTE);
     ck_assert_uint_eq(vpa_memory_transport_open(transport), 0);
 }
-END_TEST
 
 static void stop_loop(void *ctx)
 {
@@ -366,8 +346,7 @@ static void stop_loop(void *ctx)
     vpa_loop_stop(loop);
 }
 
-START_TEST(a_stopped_loop_ends_waiting)
-{
+TEST(a_stopped_loop_ends_waiting) {
     const struct vpa_kube_call call = {.verb = VPA_KUBE_GET, .path = "/api/v1/x?y=z"};
     struct vpa_error err;
 
@@ -378,10 +357,8 @@ START_TEST(a_stopped_loop_ends_waiting)
     ck_assert_str_eq(err.text, "GET /api/v1/x: stopping");
     ck_assert_uint_eq(vpa_kube_client_in_flight(client), 0);
 }
-END_TEST
 
-START_TEST(parses_json_answers)
-{
+TEST(parses_json_answers) {
     vpa_auto_arena arena = {0};
     const struct vpa_json *root;
     struct vpa_error err;
@@ -395,11 +372,9 @@ START_TEST(parses_json_answers)
     ck_assert_int_eq(vpa_kube_get_json(client, "/x", &arena, &root, &err), -1);
     ck_assert_int_eq(err.code, VPA_INVALID);
 }
-END_TEST
 
 /* What the answer said is there after the call that was waited for. */
-START_TEST(keeps_what_was_answered)
-{
+TEST(keeps_what_was_answered) {
     static const char body[] =
         "{\"kind\":\"Status\",\"status\":\"Failure\",\"message\":\"no\",\"reason\":\"Forbidden\","
         "\"code\":403,\"details\":{\"name\":\"p\",\"group\":\"g\",\"kind\":\"pods\",\"uid\":\"u\","
@@ -436,27 +411,8 @@ START_TEST(keeps_what_was_answered)
     ck_assert_str_eq(result.body, "");
     ck_assert_uint_eq(result.body_len, 0);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("client");
-    TCase *c = tcase_create("client");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_loop_test(c, builds_paths, 0, VPA_COUNT(paths));
-    tcase_add_test(c, builds_queries);
-    tcase_add_loop_test(c, sends_verbs, 0, VPA_COUNT(verbs));
-    tcase_add_loop_test(c, classifies_failures, 0, VPA_COUNT(failures));
-    tcase_add_loop_test(c, writes_are_fenced, 0, VPA_COUNT(verbs));
-    tcase_add_test(c, questions_are_not_fenced);
-    tcase_add_loop_test(c, a_dry_run_stores_nothing, 0, VPA_COUNT(verbs));
-    tcase_add_loop_test(c, tells_of_unusable_objects, 0, VPA_COUNT(collections));
-    tcase_add_loop_test(c, lists_that_drip_end, 0, VPA_COUNT(drips));
-    tcase_add_test(c, cancels);
-    tcase_add_test(c, a_stopped_loop_ends_waiting);
-    tcase_add_test(c, parses_json_answers);
-    tcase_add_test(c, keeps_what_was_answered);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("client", setup, teardown);
 }

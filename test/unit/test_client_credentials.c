@@ -65,8 +65,7 @@ static struct vpa_kube_client *client_with(struct vpa_kube_config *config)
     return c;
 }
 
-START_TEST(a_token_that_cannot_be_read_fails_the_request)
-{
+TEST(a_token_that_cannot_be_read_fails_the_request) {
     static const char yaml[] =
         "{current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}],\n"
         " clusters: [{name: k, cluster: {server: 'https://127.0.0.1:1'}}],\n"
@@ -90,15 +89,8 @@ START_TEST(a_token_that_cannot_be_read_fails_the_request)
     vpa_kube_client_free(c);
     vpa_kube_config_free(config);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("client_credentials");
-    TCase *c = tcase_create("credentials");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_test(c, a_token_that_cannot_be_read_fails_the_request);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("client_credentials", setup, teardown);
 }

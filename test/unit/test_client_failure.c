@@ -36,21 +36,14 @@ static const struct row {
     {CURLE_USE_SSL_FAILED, 0, VPA_TRANSPORT_TLS},
 };
 
-START_TEST(means)
-{
+TEST_EACH(means, rows) {
     const struct row *row = &rows[_i];
 
     ck_assert_msg(client_failure_of(row->code, row->os_errno) == row->failure, "%s, errno %ld",
                   curl_easy_strerror(row->code), row->os_errno);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("client_failure");
-    TCase *tcase = tcase_create("client_failure");
-
-    tcase_add_loop_test(tcase, means, 0, (int)VPA_COUNT(rows));
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return run_tests("client_failure", NULL, NULL);
 }

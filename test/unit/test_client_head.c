@@ -11,8 +11,7 @@ static void read_line(struct client_head *head, const char *line)
     client_head_read(head, line, strlen(line));
 }
 
-START_TEST(a_status_line_begins_anew)
-{
+TEST(a_status_line_begins_anew) {
     struct client_head head;
 
     client_head_init(&head);
@@ -32,7 +31,6 @@ START_TEST(a_status_line_begins_anew)
     ck_assert_str_eq(head.content_type, "");
     ck_assert_int_eq(head.date, 0);
 }
-END_TEST
 
 /* An answer at that monotonic second, of a server whose clock shows that; and by which offset the
  * time goes on. */
@@ -49,8 +47,7 @@ static const struct {
     {930, 5831, 4901},
 };
 
-START_TEST(a_server_that_is_behind_others_is_passed_over)
-{
+TEST(a_server_that_is_behind_others_is_passed_over) {
     struct vpa_transport t = {.dated = false};
 
     for (size_t i = 0; i < VPA_COUNT(answers); i++) {
@@ -62,11 +59,9 @@ START_TEST(a_server_that_is_behind_others_is_passed_over)
                       (long long)(t.peer_offset / VPA_SECOND));
     }
 }
-END_TEST
 
 /* Ours is at 900; two servers, of which one is more than an hour ahead of that. */
-START_TEST(a_server_that_is_ahead_of_us_and_another_is_passed_over)
-{
+TEST(a_server_that_is_ahead_of_us_and_another_is_passed_over) {
     const struct client_head ahead = {.date = 5000}, right = {.date = 1000};
     const int64_t now = 100 * VPA_SECOND, own = 900 * VPA_SECOND;
     struct vpa_transport t = {.dated = false};
@@ -80,16 +75,8 @@ START_TEST(a_server_that_is_ahead_of_us_and_another_is_passed_over)
     client_head_tell_time(&ahead, &t, now + CLIENT_HEAD_TIME_KEPT, own);
     ck_assert_int_gt(t.peer_offset, own); /* the other one is silent */
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("client head");
-    TCase *tc = tcase_create("client head");
-
-    tcase_add_test(tc, a_status_line_begins_anew);
-    tcase_add_test(tc, a_server_that_is_behind_others_is_passed_over);
-    tcase_add_test(tc, a_server_that_is_ahead_of_us_and_another_is_passed_over);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("client head", NULL, NULL);
 }

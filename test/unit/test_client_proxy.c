@@ -89,13 +89,11 @@ static const struct {
     {P "NO_PROXY=[fd12::1]:443,[,[]:6443,[fd12::1", "https://[fd12::1]:6443", "http://p:1"},
 };
 
-START_TEST(the_environment_is_read_as_go_reads_it)
-{
+TEST_EACH(the_environment_is_read_as_go_reads_it, choices) {
     set_environment(choices[_i].environment);
     vpa_auto_free char *proxy = client_proxy_of_environment(choices[_i].url);
     ck_assert_str_eq(proxy, choices[_i].proxy);
 }
-END_TEST
 
 /* What the environment says (%d: the port of a proxy), the caller's proxy, and whether the request
  * for a host that nobody knows gets to it. */
@@ -124,8 +122,9 @@ static char *with_port(const char *text, int port)
     return vpa_xstrdup(vpa_buf_text(&out));
 }
 
-START_TEST(requests_take_that_way)
-{
+TEST_CASE(requests, setup, teardown);
+
+TEST_EACH(requests_take_that_way, ways) {
     struct vpa_http_server *server = serve(0, NULL);
     int port = vpa_http_server_port(server);
     vpa_auto_free char *environment = with_port(ways[_i].environment, port);
@@ -140,19 +139,8 @@ START_TEST(requests_take_that_way)
     vpa_transport_free(t);
     vpa_http_server_free(server);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("client_proxy");
-    TCase *c = tcase_create("client_proxy");
-
-    tcase_add_loop_test(c, the_environment_is_read_as_go_reads_it, 0, (int)VPA_COUNT(choices));
-    suite_add_tcase(suite, c);
-    c = tcase_create("requests");
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, 60);
-    tcase_add_loop_test(c, requests_take_that_way, 0, (int)VPA_COUNT(ways));
-    suite_add_tcase(suite, c);
-    return run(suite);
+    return run_tests_within(60, "client_proxy", NULL, NULL);
 }

@@ -59,8 +59,7 @@ static void teardown(void)
     vpa_tls_pair_release(&other);
 }
 
-START_TEST(files_are_read_again)
-{
+TEST(files_are_read_again) {
     const struct client_tls_sources o = {
         .ca.path = ca_path, .cert.path = cert_path, .key.path = key_path};
     struct client_tls tls = {0};
@@ -94,7 +93,6 @@ START_TEST(files_are_read_again)
     ck_assert_str_eq(tls.cert.pem, pair.cert_pem);
     client_tls_release(&tls);
 }
-END_TEST
 
 /* The file holds that text at the next look: what is used then, and how many warnings there are. */
 static void look_at(struct client_tls *tls, const char *text, const char *used, size_t warnings)
@@ -122,8 +120,7 @@ static const struct {
 
 /* At the start what can be read is used. An older one stays until the new one is the same at two
  * looks: before it may be in the middle of being written. Each text is refused aloud once. */
-START_TEST(a_bundle_of_which_a_part_cannot_be_read)
-{
+TEST_EACH(a_bundle_of_which_a_part_cannot_be_read, parts) {
     const struct client_tls_sources o = {.ca.path = ca_path};
     struct client_tls tls = {0}, old = {0};
     vpa_auto_free char *damaged =
@@ -154,11 +151,9 @@ START_TEST(a_bundle_of_which_a_part_cannot_be_read)
     client_tls_release(&tls);
     client_tls_release(&old);
 }
-END_TEST
 
 /* Without any certificate it is refused at each look, and aloud once. */
-START_TEST(a_file_of_no_use_is_never_taken)
-{
+TEST(a_file_of_no_use_is_never_taken) {
     const struct client_tls_sources o = {.ca.path = ca_path};
     struct client_tls tls = {0};
 
@@ -170,13 +165,11 @@ START_TEST(a_file_of_no_use_is_never_taken)
     look_at(&tls, BLOCK("TUlJ"), ca.cert_pem, 1);
     client_tls_release(&tls);
 }
-END_TEST
 
 /* PEM begins lines, so an authority that is commented out is none. */
 static const char *const prose[] = {"# ", "#", " ", "off: ", "\t"};
 
-START_TEST(what_does_not_begin_a_line_is_prose)
-{
+TEST_EACH(what_does_not_begin_a_line_is_prose, prose) {
     vpa_auto_free char *off = vpa_xprintf("%s%s", prose[_i], other_ca.cert_pem);
     vpa_auto_free char *around = vpa_xprintf("%s%s%s", off, ca.cert_pem, off);
     vpa_auto_free char *broken = vpa_xprintf("%s%s" BLOCK("%%%%"), ca.cert_pem, prose[_i]);
@@ -187,11 +180,9 @@ START_TEST(what_does_not_begin_a_line_is_prose)
     vpa_auto_free char *readable = vpa_tls_readable(around);
     ck_assert_str_eq(readable, ca.cert_pem);
 }
-END_TEST
 
 /* Blocks of other kinds are nobody's concern. */
-START_TEST(a_bundle_with_more_than_certificates)
-{
+TEST(a_bundle_with_more_than_certificates) {
     vpa_auto_free char *both = vpa_xprintf("%s%s", ca.key_pem, ca.cert_pem);
     const struct client_tls_sources o = {.ca.data = both};
     struct client_tls tls = {0};
@@ -200,10 +191,8 @@ START_TEST(a_bundle_with_more_than_certificates)
     ck_assert_str_eq(tls.ca.pem, both);
     client_tls_release(&tls);
 }
-END_TEST
 
-START_TEST(data_wins_over_files)
-{
+TEST(data_wins_over_files) {
     const struct client_tls_sources o = {.ca = {.path = "/nonexistent", .data = ca.cert_pem}};
     struct client_tls tls = {0};
 
@@ -212,20 +201,8 @@ START_TEST(data_wins_over_files)
     ck_assert_str_eq(tls.ca.pem, ca.cert_pem);
     client_tls_release(&tls);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("client_tls");
-    TCase *c = tcase_create("client_tls");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_test(c, files_are_read_again);
-    tcase_add_loop_test(c, a_bundle_of_which_a_part_cannot_be_read, 0, (int)VPA_COUNT(parts));
-    tcase_add_test(c, a_file_of_no_use_is_never_taken);
-    tcase_add_loop_test(c, what_does_not_begin_a_line_is_prose, 0, (int)VPA_COUNT(prose));
-    tcase_add_test(c, a_bundle_with_more_than_certificates);
-    tcase_add_test(c, data_wins_over_files);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("client_tls", setup, teardown);
 }

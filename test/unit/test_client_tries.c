@@ -30,8 +30,7 @@ static const struct {
 
 /* Which lost connections are tried again once, after a second: those of reads; a watch also after a
  * time-out. Nothing of a write that may have happened. */
-START_TEST(repeats_after_lost_connections)
-{
+TEST_RANGE(repeats_after_lost_connections, VPA_TRANSPORT_REFUSED, VPA_TRANSPORT_STOPPED) {
     static const enum vpa_kube_verb verbs_tried[] = {VPA_KUBE_GET, VPA_KUBE_LIST, VPA_KUBE_WATCH,
                                                      VPA_KUBE_CREATE, VPA_KUBE_DELETE};
     enum vpa_transport_failure failure = (enum vpa_transport_failure)_i;
@@ -53,7 +52,6 @@ START_TEST(repeats_after_lost_connections)
         ck_assert(vpa_loop_monotonic(loop) - begin == (again ? VPA_SECOND : 0));
     }
 }
-END_TEST
 
 /* Which answers with Retry-After are: 429 and all from 500 on. */
 static const struct {
@@ -61,8 +59,7 @@ static const struct {
     bool again;
 } asking[] = {{400, false}, {428, false}, {429, true}, {430, false}, {499, false},
               {500, true},  {501, true},  {503, true}, {599, true}};
-START_TEST(repeats_when_asked_to)
-{
+TEST_EACH(repeats_when_asked_to, asking) {
     const struct vpa_kube_call call = {.verb = VPA_KUBE_CREATE, .path = "/api/v1/x"};
     struct vpa_error err;
 
@@ -75,10 +72,8 @@ START_TEST(repeats_when_asked_to)
     ck_assert(vpa_loop_monotonic(loop) == (asking[_i].again ? 7 * VPA_SECOND : 0));
     ck_assert_uint_eq(vpa_kube_client_in_flight(client), 0);
 }
-END_TEST
 
-START_TEST(repeats_requests)
-{
+TEST_EACH(repeats_requests, repeats) {
     const struct vpa_kube_call call = {
         .verb = repeats[_i].verb, .path = "/api/v1/x", .max_age = repeats[_i].max_age * VPA_SECOND};
     struct vpa_error err;
@@ -101,7 +96,6 @@ START_TEST(repeats_requests)
     else
         ck_assert_int_eq(unanswered, 0);
 }
-END_TEST
 
 static bool is_first(void *ctx)
 {
@@ -131,8 +125,7 @@ static const struct {
     {VPA_KUBE_CREATE, 504, "Timeout", 0, false, false, false}, /* it is done in the end */
 };
 
-START_TEST(an_earlier_try_may_have_been_carried_out)
-{
+TEST_EACH(an_earlier_try_may_have_been_carried_out, tries) {
     const struct vpa_kube_call call = {.verb = tries[_i].verb,
                                        .path = "/api/v1/x",
                                        .only_asks = tries[_i].only_asks,
@@ -152,10 +145,8 @@ START_TEST(an_earlier_try_may_have_been_carried_out)
     ck_assert_int_eq(seen, tries[_i].one_try ? 1 : 2);
     ck_assert_int_eq(result.unanswered, tries[_i].unanswered);
 }
-END_TEST
 
-START_TEST(times_out)
-{
+TEST(times_out) {
     const struct vpa_kube_call call = {
         .verb = VPA_KUBE_UPDATE, .path = "/x", .timeout = 10 * VPA_SECOND};
     vpa_auto_arena arena = {0};
@@ -170,10 +161,8 @@ START_TEST(times_out)
     ck_assert_ptr_nonnull(strstr(err.text, "PUT /x: timeout"));
     ck_assert(vpa_loop_monotonic(loop) == 10 * VPA_SECOND);
 }
-END_TEST
 
-START_TEST(an_attempt_ends_with_the_calls_time)
-{
+TEST(an_attempt_ends_with_the_calls_time) {
     const struct vpa_kube_call call = {
         .verb = VPA_KUBE_UPDATE, .path = "/x", .max_age = 5 * VPA_SECOND};
     struct vpa_error err;
@@ -183,10 +172,8 @@ START_TEST(an_attempt_ends_with_the_calls_time)
     ck_assert_ptr_nonnull(strstr(err.text, "PUT /x: timeout"));
     ck_assert(vpa_loop_monotonic(loop) == 5 * VPA_SECOND);
 }
-END_TEST
 
-START_TEST(a_call_that_would_wait_too_long_takes_no_token)
-{
+TEST(a_call_that_would_wait_too_long_takes_no_token) {
     const struct vpa_kube_call call = {
         .verb = VPA_KUBE_CREATE, .path = "/x?y", .max_age = 1500 * VPA_MILLISECOND};
     int done = 0;
@@ -206,7 +193,6 @@ START_TEST(a_call_that_would_wait_too_long_takes_no_token)
     vpa_kube_start(client, &call, keep_err, &done);
     ck_assert_int_eq(seen, 3);
 }
-END_TEST
 
 /* The process stands still and wakes: timers run late. */
 static void stand_still(void *ctx)
@@ -215,8 +201,7 @@ static void stand_still(void *ctx)
     vpa_clock_advance(clk, 40 * VPA_SECOND);
 }
 
-START_TEST(an_old_decision_is_never_sent)
-{
+TEST_TIMES(an_old_decision_is_never_sent, 2) {
     const struct vpa_kube_call call = {
         .verb = _i ? VPA_KUBE_CREATE : VPA_KUBE_GET, .path = "/x?y", .max_age = 30 * VPA_SECOND};
     int done = 0;
@@ -232,17 +217,14 @@ START_TEST(an_old_decision_is_never_sent)
     ck_assert_str_eq(last_err.text, _i ? "POST /x: not sent: what it rests on is older than 30s"
                                        : "GET /x: not sent: what it rests on is older than 30s");
 }
-END_TEST
 
-START_TEST(says_what_may_be_sent_again)
-{
+TEST_TIMES(says_what_may_be_sent_again, 2) {
     const struct vpa_kube_call call = {
         .verb = VPA_KUBE_PATCH_JSON, .path = "/x", .repeatable = _i == 1};
 
     ck_assert_int_eq(vpa_kube_do(client, &call, NULL, NULL, NULL), 0);
     ck_assert_int_eq(last_repeatable, _i == 1);
 }
-END_TEST
 
 static int done_count;
 
@@ -259,8 +241,7 @@ static bool all_done(void *ctx)
     return done_count == *(int *)ctx;
 }
 
-START_TEST(limits_the_rate)
-{
+TEST(limits_the_rate) {
     const struct vpa_kube_call call = {.verb = VPA_KUBE_GET, .path = "/x"};
     const struct vpa_kube_call free_call = {.verb = VPA_KUBE_GET, .path = "/x", .unlimited = true};
     int want = 21;
@@ -275,11 +256,9 @@ START_TEST(limits_the_rate)
     ck_assert(vpa_loop_monotonic(loop) == 1500 * VPA_MILLISECOND);
     ck_assert(seen_at[20] - seen_at[19] == 100 * VPA_MILLISECOND);
 }
-END_TEST
 
 /* A repetition takes its token once, when its pause is over: one comes every two seconds. */
-START_TEST(a_repetition_takes_one_token)
-{
+TEST(a_repetition_takes_one_token) {
     const struct vpa_kube_call call = {.verb = VPA_KUBE_GET, .path = "/x"};
     struct vpa_error err;
 
@@ -295,26 +274,8 @@ START_TEST(a_repetition_takes_one_token)
     ck_assert_int_eq(vpa_kube_do(client, &call, NULL, NULL, &err), 0);
     ck_assert(seen_at[3] == 6 * VPA_SECOND);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("client_tries");
-    TCase *c = tcase_create("tries");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_loop_test(c, repeats_after_lost_connections, VPA_TRANSPORT_REFUSED,
-                        VPA_TRANSPORT_STOPPED);
-    tcase_add_loop_test(c, repeats_when_asked_to, 0, VPA_COUNT(asking));
-    tcase_add_loop_test(c, repeats_requests, 0, VPA_COUNT(repeats));
-    tcase_add_loop_test(c, an_earlier_try_may_have_been_carried_out, 0, VPA_COUNT(tries));
-    tcase_add_test(c, times_out);
-    tcase_add_test(c, an_attempt_ends_with_the_calls_time);
-    tcase_add_test(c, a_call_that_would_wait_too_long_takes_no_token);
-    tcase_add_loop_test(c, an_old_decision_is_never_sent, 0, 2);
-    tcase_add_loop_test(c, says_what_may_be_sent_again, 0, 2);
-    tcase_add_test(c, limits_the_rate);
-    tcase_add_test(c, a_repetition_takes_one_token);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("client_tries", setup, teardown);
 }

@@ -47,8 +47,7 @@ static void begin(double rate)
  * until somebody has moved the clock. */
 static const double standing[] = {0, -1, -INFINITY, INFINITY, NAN};
 
-START_TEST(it_stands_still_without_a_rate)
-{
+TEST_EACH(it_stands_still_without_a_rate, standing) {
     begin(standing[_i]);
     for (int i = 0; i < 3; i++)
         ck_assert_int_eq(simulated->monotonic(simulated), 1000 * VPA_SECOND);
@@ -56,11 +55,9 @@ START_TEST(it_stands_still_without_a_rate)
     ck_assert_int_eq(simulated->real_wait(simulated, 1), 2 * VPA_MILLISECOND);
     ck_assert_int_eq(simulated->real_wait(simulated, 0), 0);
 }
-END_TEST
 
 /* Some are a server's as well, and some nobody else's. */
-START_TEST(whether_a_server_lives_by_it_is_told)
-{
+TEST(whether_a_server_lives_by_it_is_told) {
     ck_assert(!simulated->alone);
     file->magic = VPA_CLOCK_FILE_ALONE;
     struct vpa_clock *other = vpa_clock_new_simulated(path, &err);
@@ -70,10 +67,8 @@ START_TEST(whether_a_server_lives_by_it_is_told)
     ck_assert(!other->alone);
     vpa_clock_free(other);
 }
-END_TEST
 
-START_TEST(it_runs_at_its_rate)
-{
+TEST(it_runs_at_its_rate) {
     begin(2);
     int64_t now = simulated->monotonic(simulated);
 
@@ -84,7 +79,6 @@ START_TEST(it_runs_at_its_rate)
     ck_assert_int_ge(now, 1000 * VPA_SECOND + VPA_HOUR / 2);
     ck_assert_int_lt(now, 1000 * VPA_SECOND + VPA_HOUR);
 }
-END_TEST
 
 /* Virtual time that is waited for, and how long that takes; a bound, since the rate may change. */
 static const struct {
@@ -102,35 +96,28 @@ static const struct {
     {1e-300, VPA_SECOND, 50 * VPA_MILLISECOND},
 };
 
-START_TEST(a_wait_is_as_long_as_its_rate_says)
-{
+TEST_EACH(a_wait_is_as_long_as_its_rate_says, waits) {
     begin(waits[_i].rate);
     ck_assert_int_eq(simulated->real_wait(simulated, waits[_i].wait), waits[_i].takes);
 }
-END_TEST
 
 /* What does not fit is the end of time. */
-START_TEST(time_has_an_end)
-{
+TEST(time_has_an_end) {
     begin(1e300);
     ck_assert_int_ge(simulated->monotonic(simulated), 9000000000 * VPA_SECOND);
     vpa_clock_file_write(file, INT64_MAX - 5, vpa_monotonic_read() - VPA_HOUR, 1);
     ck_assert_int_eq(simulated->monotonic(simulated), INT64_MAX);
 }
-END_TEST
 
-START_TEST(the_wall_clock_can_be_set)
-{
+TEST(the_wall_clock_can_be_set) {
     begin(0);
     ck_assert(vpa_clock_now(simulated) == (vpa_time)1000 * VPA_SECOND);
     file->wall_offset_ns = VPA_MINUTE;
     ck_assert(vpa_clock_now(simulated) == (vpa_time)1060 * VPA_SECOND);
     ck_assert_int_eq(simulated->monotonic(simulated), 1000 * VPA_SECOND);
 }
-END_TEST
 
-START_TEST(a_real_clock_waits_for_a_day_at_most)
-{
+TEST(a_real_clock_waits_for_a_day_at_most) {
     struct vpa_clock *clock = vpa_clock_new_real();
 
     ck_assert_int_eq(clock->real_wait(clock, -1), 0);
@@ -141,10 +128,8 @@ START_TEST(a_real_clock_waits_for_a_day_at_most)
     ck_assert_int_eq(clock->real_wait(clock, 24 * VPA_HOUR + 1), 24 * VPA_HOUR);
     vpa_clock_free(clock);
 }
-END_TEST
 
-START_TEST(other_files_are_no_clocks)
-{
+TEST(other_files_are_no_clocks) {
     ck_assert_ptr_null(vpa_clock_new_simulated("/nonexistent/clock", &err));
     ck_assert(vpa_str_ends_with(err.text, "No such file or directory"));
     file->magic++;
@@ -157,11 +142,9 @@ START_TEST(other_files_are_no_clocks)
     ck_assert_int_eq(err.code, VPA_INVALID);
     ck_assert_int_eq(ftruncate(fd, sizeof(*file)), 0);
 }
-END_TEST
 
 /* Neither a clock nor what is none keeps the file open. */
-START_TEST(no_file_stays_open)
-{
+TEST(no_file_stays_open) {
     int first = dup(0);
 
     close(first);
@@ -173,10 +156,8 @@ START_TEST(no_file_stays_open)
     ck_assert_int_eq(next, first);
     close(next);
 }
-END_TEST
 
-START_TEST(the_environment_names_the_file)
-{
+TEST(the_environment_names_the_file) {
     struct vpa_clock *clock;
 
     begin(0);
@@ -190,24 +171,8 @@ START_TEST(the_environment_names_the_file)
     vpa_clock_free(clock);
     unsetenv(VPA_SIMULATED_CLOCK_ENV);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("clock");
-    TCase *c = tcase_create("clock");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_loop_test(c, it_stands_still_without_a_rate, 0, (int)VPA_COUNT(standing));
-    tcase_add_test(c, whether_a_server_lives_by_it_is_told);
-    tcase_add_test(c, it_runs_at_its_rate);
-    tcase_add_loop_test(c, a_wait_is_as_long_as_its_rate_says, 0, (int)VPA_COUNT(waits));
-    tcase_add_test(c, time_has_an_end);
-    tcase_add_test(c, the_wall_clock_can_be_set);
-    tcase_add_test(c, a_real_clock_waits_for_a_day_at_most);
-    tcase_add_test(c, other_files_are_no_clocks);
-    tcase_add_test(c, no_file_stays_open);
-    tcase_add_test(c, the_environment_names_the_file);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("clock", setup, teardown);
 }

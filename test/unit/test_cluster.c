@@ -6,8 +6,7 @@
 
 /* ---- matching ---- */
 
-START_TEST(pods_are_counted_by_selector)
-{
+TEST(pods_are_counted_by_selector) {
     struct vpa_autoscaler *web = put_vpa("web", "app=web");
     struct vpa_autoscaler *all = put_vpa("all", "");
     struct vpa_autoscaler *none = put_vpa("none", NULL);
@@ -42,7 +41,6 @@ START_TEST(pods_are_counted_by_selector)
     ck_assert_str_eq(names[2], "d");
     free(names);
 }
-END_TEST
 
 static void expect_pods(const struct vpa_autoscaler *v, const char *const *want, size_t count)
 {
@@ -56,8 +54,7 @@ static void expect_pods(const struct vpa_autoscaler *v, const char *const *want,
 }
 
 /* Wherever a pod stands in its group: it leaves no trace there, nor brings one along. */
-START_TEST(pods_move_from_group_to_group)
-{
+TEST(pods_move_from_group_to_group) {
     static const char *const all[] = {"a", "b", "c"}, *const late[] = {"d"};
     struct vpa_autoscaler *web = put_vpa("web", "app=web"), *db = put_vpa("db", "app=db");
 
@@ -75,19 +72,15 @@ START_TEST(pods_move_from_group_to_group)
             ck_assert(vpa_cluster_remove_pod(c, "ns", all[i]));
     }
 }
-END_TEST
 
-START_TEST(vpas_added_later_find_the_pods)
-{
+TEST(vpas_added_later_find_the_pods) {
     put_pod("a", "{\"app\":\"web\"}");
     put_pod("b", "{\"app\":\"db\"}");
     ck_assert_uint_eq(vpa_autoscaler_pod_count(put_vpa("v", "app=web")), 1);
     ck_assert_uint_eq(vpa_autoscaler_pod_count(put_vpa("w", "app=none")), 0);
 }
-END_TEST
 
-START_TEST(namespaces_are_apart)
-{
+TEST(namespaces_are_apart) {
     struct vpa_object *object =
         vpa_of(&arena, "{\"metadata\":{\"namespace\":\"other\",\"name\":\"v\"}}");
 
@@ -96,10 +89,8 @@ START_TEST(namespaces_are_apart)
         vpa_cluster_put_vpa(c, object, selector_of(&arena, "app=web"), NULL, now);
     ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 0);
 }
-END_TEST
 
-START_TEST(containers_of_one_pod)
-{
+TEST(containers_of_one_pod) {
     struct vpa_error err;
     struct vpa_pod *pod = pod_of(
         &arena,
@@ -122,10 +113,8 @@ START_TEST(containers_of_one_pod)
     ck_assert_int_eq(add_sample(c, CONTAINER("ns", "p", "b"), VPA_KIND_CPU, now, 1, now, &err), -1);
     ck_assert_int_eq(err.code, VPA_INVALID);
 }
-END_TEST
 
-START_TEST(pods_may_grow_anywhere_in_their_group)
-{
+TEST(pods_may_grow_anywhere_in_their_group) {
     struct vpa_autoscaler *v = put_vpa("v", "");
     struct vpa_error err;
 
@@ -146,10 +135,8 @@ START_TEST(pods_may_grow_anywhere_in_their_group)
     ck_assert_uint_eq(vpa_cluster_collect_garbage(c, now, NULL, NULL), 1); /* "app", never used */
     ck_assert_uint_eq(vpa_autoscaler_aggregate_count(v), 1);
 }
-END_TEST
 
-START_TEST(absurd_pods_are_cut)
-{
+TEST(absurd_pods_are_cut) {
     struct vpa_error err;
     char name[16];
 
@@ -162,10 +149,8 @@ START_TEST(absurd_pods_are_cut)
     ck_assert_int_eq(err.code, VPA_LIMIT);
     ck_assert_int_eq(vpa_cluster_put_container(c, "ns", "p", name, now, &err), 0);
 }
-END_TEST
 
-START_TEST(bare_pods_of_a_history)
-{
+TEST(bare_pods_of_a_history) {
     struct vpa_labels labels = {0};
     struct vpa_error err;
 
@@ -176,7 +161,6 @@ START_TEST(bare_pods_of_a_history)
     ck_assert_int_eq(vpa_cluster_put_container(c, "ns", "p", "app", now, &err), 0);
     ck_assert_int_eq(sample("p", VPA_KIND_CPU, now, 100), 0);
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -188,16 +172,13 @@ static const struct {
               {"", VPA_PHASE_UNKNOWN},
               {"Unknown", VPA_PHASE_UNKNOWN}};
 
-START_TEST(phases_are_parsed)
-{
+TEST_EACH(phases_are_parsed, phases) {
     ck_assert_int_eq(vpa_phase_parse(phases[_i].text), phases[_i].phase);
 }
-END_TEST
 
 /* ---- samples ---- */
 
-START_TEST(samples_need_pod_and_container)
-{
+TEST(samples_need_pod_and_container) {
     struct vpa_error err;
 
     put_pod("p", "{}");
@@ -222,7 +203,6 @@ START_TEST(samples_need_pod_and_container)
     ck_assert_int_eq(record_oom(c, CONTAINER("ns", "p", "app"), now - 2 * DAY, 1, now, NULL), -1);
     ck_assert_int_eq(record_oom(c, CONTAINER("ns", "p", "app"), now, 1, now, &err), 0);
 }
-END_TEST
 
 struct heard {
     int usages, changes, missing;
@@ -280,8 +260,7 @@ static struct vpa_recommendation recommendation_of(const char *text)
     return rec;
 }
 
-START_TEST(hooks_hear_of_usage_and_changes)
-{
+TEST(hooks_hear_of_usage_and_changes) {
     struct heard heard = {0};
     struct vpa_cluster_options options = {.aggregation = &global,
                                           .hooks = {&heard, hear_usage, hear_change, hear_sample}};
@@ -327,7 +306,6 @@ START_TEST(hooks_hear_of_usage_and_changes)
     ck_assert_int_eq(sample("p", VPA_KIND_CPU, now + 1, 100), 0);
     ck_assert_str_eq(heard.vpa, "w"); /* of three that match the last by name */
 }
-END_TEST
 
 static struct vpa_autoscaler *put_mode(const char *name, const char *mode)
 {
@@ -342,8 +320,7 @@ static struct vpa_autoscaler *put_mode(const char *name, const char *mode)
 
 /* Of containers that a VPA scales. When it goes so do its mode and its recommendation, and nothing
  * is told, even though another VPA is there, until that one's object changes. */
-START_TEST(usage_is_told_with_the_mode_of_the_vpa)
-{
+TEST(usage_is_told_with_the_mode_of_the_vpa) {
     struct heard heard = {0};
     struct vpa_cluster_options options = {.aggregation = &global,
                                           .hooks = {.ctx = &heard, .usage = hear_usage}};
@@ -373,10 +350,8 @@ START_TEST(usage_is_told_with_the_mode_of_the_vpa)
     ck_assert_str_eq(heard.mode, "Initial");
     ck_assert_int_eq(heard.last, 0);
 }
-END_TEST
 
-START_TEST(missing_recommendation_is_reported_every_half_hour)
-{
+TEST(missing_recommendation_is_reported_every_half_hour) {
     struct vpa_autoscaler *v = put_vpa("v", "app=web");
     struct vpa_recommendation none = {.present = true};
     struct vpa_recommendation some = recommendation_of(
@@ -394,12 +369,10 @@ START_TEST(missing_recommendation_is_reported_every_half_hour)
     now += 31 * VPA_MINUTE;
     ck_assert_int_eq(vpa_cluster_set_recommendation(c, v, &none, now, &err), 0);
 }
-END_TEST
 
 /* ---- deletion ---- */
 
-START_TEST(marked_pods_leave_at_the_end_of_the_pass)
-{
+TEST(marked_pods_leave_at_the_end_of_the_pass) {
     put_pod("a", "{}");
     put_pod("b", "{}");
     put_pod("c", "{}");
@@ -421,22 +394,18 @@ START_TEST(marked_pods_leave_at_the_end_of_the_pass)
     ck_assert(vpa_cluster_remove_pod(c, "ns", "c"));
     ck_assert_uint_eq(vpa_cluster_remove_deleted_pods(c), 0);
 }
-END_TEST
 
 /* ---- OOM through pods ---- */
 
 /* Wherever it stands in the index of pods. */
-START_TEST(looks_up_the_memory_of_each_pod)
-{
+TEST(looks_up_the_memory_of_each_pod) {
     for (unsigned i = 1; i <= 96; i++) {
         put_pod(vpa_arena_printf(&arena, "p%u", i), "{}");
         ck_assert_uint_eq(vpa_cluster_take_lookups(c).from_spec, i);
     }
 }
-END_TEST
 
-START_TEST(oom_kills_are_queued)
-{
+TEST(oom_kills_are_queued) {
     struct vpa_oom_queue q;
     struct vpa_error err;
 
@@ -464,12 +433,10 @@ START_TEST(oom_kills_are_queued)
     ck_assert_uint_eq(q.count, 1);
     vpa_oom_queue_release(&q);
 }
-END_TEST
 
 /* What is known of a container stays when the pod gets one more: by a sample of one that no object
  * has told of. */
-START_TEST(a_pod_that_grows_remembers_its_status)
-{
+TEST_TIMES(a_pod_that_grows_remembers_its_status, 2) {
     struct vpa_oom_queue q;
     struct vpa_error err;
 
@@ -483,11 +450,9 @@ START_TEST(a_pod_that_grows_remembers_its_status)
     ck_assert_uint_eq(q.count, _i ? 0 : 1);
     vpa_oom_queue_release(&q);
 }
-END_TEST
 
 /* In a pod with few containers and with many. */
-START_TEST(containers_are_found_by_name)
-{
+TEST_TIMES(containers_are_found_by_name, 4) {
     static const int counts[] = {1, 8, 9, 20};
     struct vpa_error err;
 
@@ -509,7 +474,6 @@ START_TEST(containers_are_found_by_name)
     ck_assert_ptr_null(vpa_pod_find_container(c, pod, "elsewhere"));
     ck_assert_ptr_null(vpa_pod_find_container(c, pod, "nowhere"));
 }
-END_TEST
 
 /* ---- any order of events gives the same state ---- */
 
@@ -537,8 +501,7 @@ static void play(struct vpa_cluster *cluster, int event)
                             now);
 }
 
-START_TEST(order_of_events_is_irrelevant)
-{
+TEST_TIMES(order_of_events_is_irrelevant, 20) {
     struct vpa_cluster_options options = {.aggregation = &global};
     unsigned seed = (unsigned)_i + 1;
     int order[EVENTS];
@@ -592,41 +555,13 @@ START_TEST(order_of_events_is_irrelevant)
     }
     vpa_cluster_free(shuffled);
 }
-END_TEST
 
-START_TEST(nothing_to_free)
-{
+TEST(nothing_to_free) {
     vpa_cluster_free(NULL);
     ck_assert_uint_eq(vpa_cluster_pod_count(c), 0);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("cluster");
-    TCase *tc = tcase_create("cluster");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, pods_are_counted_by_selector);
-    tcase_add_test(tc, pods_move_from_group_to_group);
-    tcase_add_test(tc, vpas_added_later_find_the_pods);
-    tcase_add_test(tc, namespaces_are_apart);
-    tcase_add_test(tc, containers_of_one_pod);
-    tcase_add_test(tc, pods_may_grow_anywhere_in_their_group);
-    tcase_add_test(tc, absurd_pods_are_cut);
-    tcase_add_test(tc, bare_pods_of_a_history);
-    tcase_add_loop_test(tc, phases_are_parsed, 0, VPA_COUNT(phases));
-    tcase_add_test(tc, samples_need_pod_and_container);
-    tcase_add_test(tc, hooks_hear_of_usage_and_changes);
-    tcase_add_test(tc, usage_is_told_with_the_mode_of_the_vpa);
-    tcase_add_test(tc, missing_recommendation_is_reported_every_half_hour);
-    tcase_add_test(tc, marked_pods_leave_at_the_end_of_the_pass);
-    tcase_add_test(tc, looks_up_the_memory_of_each_pod);
-    tcase_add_test(tc, oom_kills_are_queued);
-    tcase_add_loop_test(tc, containers_are_found_by_name, 0, 4);
-    tcase_add_loop_test(tc, a_pod_that_grows_remembers_its_status, 0, 2);
-    tcase_add_loop_test(tc, order_of_events_is_irrelevant, 0, 20);
-    tcase_add_test(tc, nothing_to_free);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("cluster", setup, teardown);
 }

@@ -90,8 +90,7 @@ static vpa_amount target(struct vpa_autoscaler *v, enum vpa_kind kind)
     return estimates.items[0].estimate.bound[VPA_TARGET].value[kind];
 }
 
-START_TEST(the_chosen_algorithm_recommends)
-{
+TEST(the_chosen_algorithm_recommends) {
     struct vpa_autoscaler *own = put("own"), *other = put("other");
 
     vpa_autoscaler_set_method(other, crane, NULL, now);
@@ -105,10 +104,8 @@ START_TEST(the_chosen_algorithm_recommends)
     ck_assert_int_eq(target(other, VPA_KIND_MEMORY), 241172479);
     ck_assert_int_ne(target(own, VPA_KIND_CPU), 229);
 }
-END_TEST
 
-START_TEST(all_replicas_and_revisions_are_one)
-{
+TEST(all_replicas_and_revisions_are_one) {
     struct vpa_autoscaler *v = put("web");
 
     vpa_autoscaler_set_method(v, crane, NULL, now);
@@ -120,10 +117,8 @@ START_TEST(all_replicas_and_revisions_are_one)
     ck_assert_int_eq(target(v, VPA_KIND_CPU), 2300);
     ck_assert_int_eq(target(v, VPA_KIND_MEMORY), 1205862400);
 }
-END_TEST
 
-START_TEST(an_oom_counts)
-{
+TEST(an_oom_counts) {
     struct vpa_autoscaler *v = put("web");
 
     vpa_autoscaler_set_method(v, crane, NULL, now);
@@ -135,11 +130,9 @@ START_TEST(an_oom_counts)
     now += 168 * VPA_HOUR + VPA_SECOND;
     ck_assert_uint_eq(estimate(v).count, 0); /* no sample of that week either */
 }
-END_TEST
 
 /* Going back to an algorithm finds it as if it had never been left. */
-START_TEST(a_former_algorithm_goes_on_learning)
-{
+TEST(a_former_algorithm_goes_on_learning) {
     struct vpa_autoscaler *v = put("web");
 
     vpa_autoscaler_set_method(v, crane, NULL, now);
@@ -153,10 +146,8 @@ START_TEST(a_former_algorithm_goes_on_learning)
     vpa_autoscaler_set_method(v, crane, NULL, now);
     ck_assert_int_eq(target(v, VPA_KIND_CPU), 1035);
 }
-END_TEST
 
-START_TEST(what_was_left_long_ago_goes)
-{
+TEST(what_was_left_long_ago_goes) {
     struct vpa_autoscaler *v = put("web");
 
     vpa_autoscaler_set_method(v, crane, NULL, now);
@@ -170,11 +161,9 @@ START_TEST(what_was_left_long_ago_goes)
     vpa_autoscaler_set_method(v, crane, NULL, now);
     ck_assert_uint_eq(estimate(v).count, 0);
 }
-END_TEST
 
 /* As the histories do (U25). */
-START_TEST(another_target_forgets)
-{
+TEST(another_target_forgets) {
     static const char text[] =
         "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"web\"},\"spec\":{\"targetRef\":{"
         "\"kind\":\"Deployment\",\"name\":\"%s\"}}}";
@@ -191,10 +180,8 @@ START_TEST(another_target_forgets)
     vpa_autoscaler_set_method(v, crane, NULL, now);
     ck_assert_uint_eq(estimate(v).count, 0);
 }
-END_TEST
 
-START_TEST(other_parameters_keep_what_was_learned)
-{
+TEST(other_parameters_keep_what_was_learned) {
     struct vpa_autoscaler *v = put("web");
     struct vpa_method *wide = make_method("crane", "cpu-request-margin-fraction", "1");
 
@@ -207,7 +194,6 @@ START_TEST(other_parameters_keep_what_was_learned)
     ck_assert_int_eq(target(v, VPA_KIND_CPU), 400);
     vpa_method_unref(wide);
 }
-END_TEST
 
 struct stored {
     char *container;
@@ -229,8 +215,7 @@ static void on_known(void *ctx, const struct vpa_known *known)
                               stored->count + 1};
 }
 
-START_TEST(what_is_stored_can_be_loaded)
-{
+TEST(what_is_stored_can_be_loaded) {
     struct vpa_autoscaler *v = put("web");
     struct stored stored = {0};
 
@@ -253,11 +238,9 @@ START_TEST(what_is_stored_can_be_loaded)
     vpa_autoscaler_set_method(again, crane, NULL, now);
     ck_assert_int_eq(target(again, VPA_KIND_CPU), 229);
 }
-END_TEST
 
 /* Samples that came before the load stay. */
-START_TEST(loading_adds_to_what_is_there)
-{
+TEST(loading_adds_to_what_is_there) {
     struct vpa_autoscaler *v = put("web"), *again = put("again");
     struct stored stored = {0};
 
@@ -275,11 +258,9 @@ START_TEST(loading_adds_to_what_is_there)
     ck_assert_int_eq(vpa_knowledge_sample_count(known[0].knowledge), 120);
     ck_assert_int_eq(target(again, VPA_KIND_CPU), 1839);
 }
-END_TEST
 
 /* A standby has seen the samples that the leader stored: they count once. */
-START_TEST(what_both_know_counts_once)
-{
+TEST(what_both_know_counts_once) {
     struct vpa_autoscaler *leader = put("web"), *standby = put("again");
     struct stored stored = {0};
     struct vpa_known *known;
@@ -299,12 +280,10 @@ START_TEST(what_both_know_counts_once)
         ck_assert_int_eq(vpa_knowledge_sample_count(known[0].knowledge), 120);
     }
 }
-END_TEST
 
 /* What a history has taught takes the place of what is known but for kills, which no history has,
  * for a container that learns by the same method; for others it stays the caller's. */
-START_TEST(only_what_is_being_learned_is_replaced)
-{
+TEST(only_what_is_being_learned_is_replaced) {
     struct vpa_autoscaler *v = put("web");
     struct vpa_method *other = make_method("crane", NULL, NULL);
     struct vpa_knowledge *same_method = vpa_knowledge_new(crane, now);
@@ -329,10 +308,8 @@ START_TEST(only_what_is_being_learned_is_replaced)
     vpa_knowledge_free(other_method);
     vpa_method_unref(other);
 }
-END_TEST
 
-START_TEST(what_cannot_be_loaded_changes_nothing)
-{
+TEST(what_cannot_be_loaded_changes_nothing) {
     struct vpa_autoscaler *v = put("web");
 
     ck_assert_int_eq(vpa_autoscaler_load_knowledge(v, crane, "app", json(&arena, "{}"), now, &err),
@@ -342,11 +319,9 @@ START_TEST(what_cannot_be_loaded_changes_nothing)
     vpa_autoscaler_visit_knowledge(v, on_known, &stored);
     ck_assert_int_eq(stored.count, 0);
 }
-END_TEST
 
 /* Containers that no pod has and whose samples are all too old. */
-START_TEST(gone_containers_are_forgotten)
-{
+TEST(gone_containers_are_forgotten) {
     struct vpa_autoscaler *v = put("web");
     struct stored stored = {0};
 
@@ -363,7 +338,6 @@ START_TEST(gone_containers_are_forgotten)
     struct vpa_known *known;
     ck_assert_uint_eq(vpa_autoscaler_knowledge(v, &arena, &known), 0);
 }
-END_TEST
 
 static int64_t samples_of(struct vpa_autoscaler *v)
 {
@@ -374,8 +348,7 @@ static int64_t samples_of(struct vpa_autoscaler *v)
 }
 
 /* The last sample that the leader has stored is the first one of the standby. */
-START_TEST(one_sample_that_both_know_counts_once)
-{
+TEST(one_sample_that_both_know_counts_once) {
     struct vpa_autoscaler *leader = put("web"), *standby = put("again");
     struct stored stored = {0};
 
@@ -391,11 +364,9 @@ START_TEST(one_sample_that_both_know_counts_once)
         0);
     ck_assert_int_eq(samples_of(standby), 60);
 }
-END_TEST
 
 /* As many samples, one of them newer: what this process has learned stays. */
-START_TEST(of_as_many_samples_those_of_this_process_stay)
-{
+TEST(of_as_many_samples_those_of_this_process_stay) {
     struct vpa_autoscaler *leader = put("web"), *standby = put("again");
     struct stored stored = {0};
 
@@ -414,11 +385,9 @@ START_TEST(of_as_many_samples_those_of_this_process_stay)
         0);
     ck_assert_int_eq(target(standby, VPA_KIND_MEMORY), memory);
 }
-END_TEST
 
 /* The last sample is that of a minute before `now`, and counts for a week. */
-START_TEST(a_gone_container_is_forgotten_after_a_week)
-{
+TEST_TIMES(a_gone_container_is_forgotten_after_a_week, 2) {
     bool over = _i == 1;
     struct vpa_autoscaler *v = put("web");
     struct vpa_known *known;
@@ -431,7 +400,6 @@ START_TEST(a_gone_container_is_forgotten_after_a_week)
     vpa_cluster_collect_garbage(cluster, over ? now : now - 1, NULL, NULL);
     ck_assert_uint_eq(vpa_autoscaler_knowledge(v, &arena, &known), over ? 0 : 1);
 }
-END_TEST
 
 static const struct {
     const char *algorithm, *key, *text;
@@ -441,8 +409,7 @@ static const struct {
 };
 
 /* A job that comes seldom finds what was learned of it, whatever else its parameters say. */
-START_TEST(a_gone_container_is_forgotten_after_eight_days)
-{
+TEST_EACH(a_gone_container_is_forgotten_after_eight_days, eight_days) {
     struct vpa_autoscaler *v = put("web");
     struct vpa_known *known;
     struct vpa_method *m =
@@ -463,11 +430,9 @@ START_TEST(a_gone_container_is_forgotten_after_eight_days)
     ck_assert_uint_eq(vpa_autoscaler_knowledge(v, &arena, &known), 0);
     vpa_method_unref(m);
 }
-END_TEST
 
 /* A container that has a pod is kept, however old its samples are. */
-START_TEST(a_container_without_samples_is_kept_while_a_pod_has_it)
-{
+TEST(a_container_without_samples_is_kept_while_a_pod_has_it) {
     struct vpa_autoscaler *v = put("web");
     struct vpa_known *known;
 
@@ -481,11 +446,9 @@ START_TEST(a_container_without_samples_is_kept_while_a_pod_has_it)
     vpa_cluster_collect_garbage(cluster, now + VPA_HOUR, NULL, NULL);
     ck_assert_uint_eq(vpa_autoscaler_knowledge(v, &arena, &known), 0);
 }
-END_TEST
 
 /* Of many VPAs those of every one, wherever they stand. */
-START_TEST(all_former_algorithms_go)
-{
+TEST(all_former_algorithms_go) {
     enum { COUNT = 40 };
     struct vpa_autoscaler *all[COUNT];
     struct stored stored = {0};
@@ -506,11 +469,9 @@ START_TEST(all_former_algorithms_go)
         vpa_autoscaler_visit_knowledge(all[i], on_known, &stored);
     ck_assert_int_eq(stored.count, COUNT);
 }
-END_TEST
 
 /* It goes on learning meanwhile. */
-START_TEST(a_former_algorithm_goes_after_a_week)
-{
+TEST_TIMES(a_former_algorithm_goes_after_a_week, 2) {
     bool over = _i == 1;
     struct vpa_autoscaler *v = put("web");
     struct stored stored = {0};
@@ -526,14 +487,12 @@ START_TEST(a_former_algorithm_goes_after_a_week)
     vpa_autoscaler_visit_knowledge(v, on_known, &stored);
     ck_assert_int_eq(stored.count, !over);
 }
-END_TEST
 
 static const char *const others[] = {"crane", "autopilot", "autopilot-ml", "plumb"};
 
 /* Times of samples are those of the nodes, and one of them may be ahead: what all replicas have
  * learned must neither stand still until then nor be refused after a restart. */
-START_TEST(a_node_whose_clock_is_ahead_harms_nobody)
-{
+TEST_EACH(a_node_whose_clock_is_ahead_harms_nobody, others) {
     struct vpa_autoscaler *v = put("web"), *again = put("again");
     struct vpa_method *m = make_method(others[_i], NULL, NULL);
     struct stored stored = {0};
@@ -563,10 +522,8 @@ START_TEST(a_node_whose_clock_is_ahead_harms_nobody)
         "%s", err.text);
     vpa_method_unref(m);
 }
-END_TEST
 
-START_TEST(says_what_was_learned)
-{
+TEST(says_what_was_learned) {
     struct vpa_autoscaler *v = put("web");
     struct vpa_method *plumb = make_method("plumb", NULL, NULL);
 
@@ -583,11 +540,9 @@ START_TEST(says_what_was_learned)
     ck_assert(vpa_autoscaler_has_learned(v, "app", "crane")); /* a former one too */
     vpa_method_unref(plumb);
 }
-END_TEST
 
 /* They are found by name, in whatever order they came. */
-START_TEST(many_containers_are_learned)
-{
+TEST(many_containers_are_learned) {
     static const char *const names[] = {"e", "a", "d", "g", "b", "f", "c"};
     struct vpa_autoscaler *v = put("web"), *again = put("again");
     struct stored stored = {0};
@@ -606,10 +561,8 @@ START_TEST(many_containers_are_learned)
             ck_assert_int_eq(vpa_autoscaler_has_learned(again, names[k], "crane"), k <= i);
     }
 }
-END_TEST
 
-START_TEST(former_learners_are_bounded)
-{
+TEST(former_learners_are_bounded) {
     struct vpa_autoscaler *first = NULL;
     struct stored stored = {0};
 
@@ -626,11 +579,9 @@ START_TEST(former_learners_are_bounded)
     vpa_autoscaler_visit_knowledge(first, on_known, &stored);
     ck_assert_int_eq(stored.count, 0); /* left first */
 }
-END_TEST
 
 /* Whoever has hundreds of VPAs that switch displaces his own, be they ever so new. */
-START_TEST(former_learners_of_others_stay)
-{
+TEST(former_learners_of_others_stay) {
     struct vpa_autoscaler *mine = put("web");
     struct stored stored = {0};
 
@@ -651,11 +602,9 @@ START_TEST(former_learners_of_others_stay)
     vpa_autoscaler_set_method(mine, crane, NULL, now + VPA_HOUR);
     ck_assert_int_eq(target(mine, VPA_KIND_CPU), 229);
 }
-END_TEST
 
 /* Also when as many are kept as may be, and this one was left first. */
-START_TEST(going_back_makes_no_room_by_what_is_wanted)
-{
+TEST(going_back_makes_no_room_by_what_is_wanted) {
     struct vpa_method *plumb = make_method("plumb", NULL, NULL);
     struct vpa_autoscaler *v = put("web");
 
@@ -672,10 +621,8 @@ START_TEST(going_back_makes_no_room_by_what_is_wanted)
     ck_assert_int_eq(target(v, VPA_KIND_CPU), 229);
     vpa_method_unref(plumb);
 }
-END_TEST
 
-START_TEST(containers_in_mode_off_are_left_out)
-{
+TEST(containers_in_mode_off_are_left_out) {
     struct vpa_autoscaler *v = vpa_cluster_put_vpa(
         cluster,
         vpa_of(&arena, "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"web\"},\"spec\":{"
@@ -688,42 +635,8 @@ START_TEST(containers_in_mode_off_are_left_out)
     live("web-1", 150, 150 * MI);
     ck_assert_uint_eq(estimate(v).count, 0);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("cluster algorithms");
-    TCase *tc = tcase_create("cluster algorithms");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, the_chosen_algorithm_recommends);
-    tcase_add_test(tc, all_replicas_and_revisions_are_one);
-    tcase_add_test(tc, an_oom_counts);
-    tcase_add_test(tc, a_former_algorithm_goes_on_learning);
-    tcase_add_test(tc, what_was_left_long_ago_goes);
-    tcase_add_test(tc, another_target_forgets);
-    tcase_add_test(tc, other_parameters_keep_what_was_learned);
-    tcase_add_test(tc, what_is_stored_can_be_loaded);
-    tcase_add_test(tc, loading_adds_to_what_is_there);
-    tcase_add_test(tc, what_both_know_counts_once);
-    tcase_add_test(tc, only_what_is_being_learned_is_replaced);
-    tcase_add_test(tc, what_cannot_be_loaded_changes_nothing);
-    tcase_add_test(tc, gone_containers_are_forgotten);
-    tcase_add_test(tc, one_sample_that_both_know_counts_once);
-    tcase_add_test(tc, of_as_many_samples_those_of_this_process_stay);
-    tcase_add_loop_test(tc, a_gone_container_is_forgotten_after_eight_days, 0,
-                        (int)VPA_COUNT(eight_days));
-    tcase_add_loop_test(tc, a_gone_container_is_forgotten_after_a_week, 0, 2);
-    tcase_add_test(tc, a_container_without_samples_is_kept_while_a_pod_has_it);
-    tcase_add_test(tc, all_former_algorithms_go);
-    tcase_add_loop_test(tc, a_former_algorithm_goes_after_a_week, 0, 2);
-    tcase_add_loop_test(tc, a_node_whose_clock_is_ahead_harms_nobody, 0, VPA_COUNT(others));
-    tcase_add_test(tc, says_what_was_learned);
-    tcase_add_test(tc, many_containers_are_learned);
-    tcase_add_test(tc, former_learners_are_bounded);
-    tcase_add_test(tc, former_learners_of_others_stay);
-    tcase_add_test(tc, going_back_makes_no_room_by_what_is_wanted);
-    tcase_add_test(tc, containers_in_mode_off_are_left_out);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("cluster algorithms", setup, teardown);
 }

@@ -6,8 +6,7 @@
 #include "vpa/base/str.h"
 #include "vpa/base/table.h"
 
-START_TEST(names_in_order_and_single_sources_uncopied)
-{
+TEST(names_in_order_and_single_sources_uncopied) {
     struct vpa_histories h;
 
     vpa_cluster_histories(c, v, now, &h);
@@ -27,11 +26,9 @@ START_TEST(names_in_order_and_single_sources_uncopied)
     ck_assert_ptr_eq(h.items[1].aggregate, h.merged);
     vpa_histories_release(&h);
 }
-END_TEST
 
 /* '-' sorts before '=': the order is that of the texts "k=v", not that of the keys. */
-START_TEST(groups_merge_by_the_text_of_their_labels)
-{
+TEST(groups_merge_by_the_text_of_their_labels) {
     static const char *const times[] = {"2026-01-15T13:00:00Z", "2026-01-15T13:01:00Z",
                                         "2026-01-15T13:02:00Z"};
     struct vpa_histories h;
@@ -59,7 +56,6 @@ START_TEST(groups_merge_by_the_text_of_their_labels)
     for (int i = 0; i < 3; i++)
         vpa_aggregate_release(&by_hand[i]);
 }
-END_TEST
 
 #define STORED(cpu_reference, cpu_total, memory_total)                                             \
     "{\"version\":\"v3\",\"cpuHistogram\":{\"referenceTimestamp\":\"" cpu_reference                \
@@ -87,8 +83,7 @@ static const struct {
 };
 
 /* Refused or not: what is measured afterwards counts, and nothing becomes infinite. */
-START_TEST(hostile_checkpoints_spoil_nothing)
-{
+TEST_EACH(hostile_checkpoints_spoil_nothing, stored_cases) {
     const struct vpa_checkpoint_status *status = checkpoint_of(&arena, stored_cases[_i].status);
     struct vpa_histories h;
     struct vpa_error err;
@@ -106,12 +101,10 @@ START_TEST(hostile_checkpoints_spoil_nothing)
     ck_assert(vpa_histogram_percentile(cpu, 0.9) > 0 && vpa_histogram_percentile(cpu, 0.9) < 10);
     vpa_histories_release(&h);
 }
-END_TEST
 
 /* Peaks are stamped with the end of their interval: one of a year is no damage, where the policy
  * says so. */
-START_TEST(what_a_long_interval_stores_is_loaded)
-{
+TEST(what_a_long_interval_stores_is_loaded) {
     const struct vpa_checkpoint_status *status = checkpoint_of(
         &arena, "{\"version\":\"v3\",\"cpuHistogram\":{\"referenceTimestamp\":"
                 "\"2026-01-15T00:00:00Z\",\"bucketWeights\":{\"1\":10000},\"totalWeight\":1},"
@@ -130,10 +123,8 @@ START_TEST(what_a_long_interval_stores_is_loaded)
     ck_assert_int_eq(vpa_cluster_load_checkpoint(c, "ns", "v", "app", status, now, &err), 0);
     ck_assert_int_eq(vpa_cluster_load_checkpoint(c, "ns", "v", "other", status, now, &err), -1);
 }
-END_TEST
 
-START_TEST(counts_of_stored_samples_do_not_overflow)
-{
+TEST(counts_of_stored_samples_do_not_overflow) {
     struct vpa_checkpoint_status status =
         *checkpoint_of(&arena, STORED("2026-01-15T00:00:00Z", "3", "3"));
     struct vpa_aggregate a;
@@ -146,10 +137,8 @@ START_TEST(counts_of_stored_samples_do_not_overflow)
     ck_assert_int_eq(a.sample_count, INT64_MAX);
     vpa_aggregate_release(&a);
 }
-END_TEST
 
-START_TEST(weights_that_are_no_numbers_are_refused)
-{
+TEST(weights_that_are_no_numbers_are_refused) {
     static const double weights[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, -0.5};
     struct vpa_checkpoint_status status =
         *checkpoint_of(&arena, STORED("2026-01-15T00:00:00Z", "3", "3"));
@@ -161,10 +150,8 @@ START_TEST(weights_that_are_no_numbers_are_refused)
         ck_assert_int_eq(err.code, VPA_INVALID);
     }
 }
-END_TEST
 
-START_TEST(loaded_histories_are_merged_in)
-{
+TEST(loaded_histories_are_merged_in) {
     struct vpa_histories h;
     struct vpa_error err;
 
@@ -187,12 +174,10 @@ START_TEST(loaded_histories_are_merged_in)
     ck_assert_int_eq(h.items[1].aggregate->sample_count, 30);
     vpa_histories_release(&h);
 }
-END_TEST
 
 /* Another recommender had the VPA and read usage more seldom: what it knows of the days before ours
  * is loaded, though we have counted more samples. */
-START_TEST(an_older_history_of_fewer_samples_is_loaded)
-{
+TEST(an_older_history_of_fewer_samples_is_loaded) {
     struct vpa_histories h;
     struct vpa_error err;
 
@@ -209,11 +194,9 @@ START_TEST(an_older_history_of_fewer_samples_is_loaded)
     ck_assert_double_lt(vpa_decay_percentile(&h.items[0].aggregate->cpu, 0), 0.2); /* its bucket */
     vpa_histories_release(&h);
 }
-END_TEST
 
 /* Our own, stored before the VPA was made anew: we know it all. */
-START_TEST(what_is_known_is_not_loaded)
-{
+TEST(what_is_known_is_not_loaded) {
     struct stored stored = {0};
     struct vpa_histories h;
     struct vpa_error err;
@@ -232,10 +215,8 @@ START_TEST(what_is_known_is_not_loaded)
             use("p", "app", VPA_KIND_CPU, "2026-01-13T13:01:00Z", 500);
     }
 }
-END_TEST
 
-START_TEST(many_containers_can_be_loaded)
-{
+TEST(many_containers_can_be_loaded) {
     struct vpa_histories h;
     struct vpa_error err;
 
@@ -249,7 +230,6 @@ START_TEST(many_containers_can_be_loaded)
     ck_assert_str_eq(h.items[8].container, "c8");
     vpa_histories_release(&h);
 }
-END_TEST
 
 #define MANY 100
 
@@ -275,8 +255,7 @@ static size_t count_histories(void)
 }
 
 /* Found by their names, loaded again in their places, and gone when they are old. */
-START_TEST(a_hundred_containers_are_each_there_once)
-{
+TEST(a_hundred_containers_are_each_there_once) {
     load_many(LOADED);
     load_many(LOADED);
     ck_assert_uint_eq(count_histories(), MANY);
@@ -292,10 +271,8 @@ START_TEST(a_hundred_containers_are_each_there_once)
     load_many(LOADED);
     ck_assert_uint_eq(count_histories(), MANY);
 }
-END_TEST
 
-START_TEST(unreadable_checkpoints_are_reported)
-{
+TEST(unreadable_checkpoints_are_reported) {
     struct vpa_error err;
 
     ck_assert_int_eq(
@@ -311,7 +288,6 @@ START_TEST(unreadable_checkpoints_are_reported)
     ck_assert_str_eq(
         err.text, "cannot load checkpoint for VPA ns/v. Reason: unsupported checkpoint version v1");
 }
-END_TEST
 
 /* ---- age ---- */
 
@@ -327,8 +303,7 @@ static size_t known_containers(void)
 
 /* Who keeps a loaded history that is older than the eight days: a pod with the container, or live
  * samples of one that has gone. */
-START_TEST(a_loaded_history_goes_by_age_when_nothing_has_its_container)
-{
+TEST_TIMES(a_loaded_history_goes_by_age_when_nothing_has_its_container, 3) {
     static const vpa_duration week = 7 * 24 * VPA_HOUR;
     struct vpa_error err;
 
@@ -352,7 +327,6 @@ START_TEST(a_loaded_history_goes_by_age_when_nothing_has_its_container)
     vpa_cluster_collect_garbage(c, now, NULL, NULL); /* also aggregates that nobody fed so long */
     ck_assert_uint_eq(known_containers(), _i == 1 ? 1 : 0);
 }
-END_TEST
 
 /* An age that no history can have, because it is negative or beyond all numbers, is none. */
 static const struct {
@@ -365,8 +339,7 @@ static const struct {
     {"\"memoryAggregationInterval\":\"2562047h\"", false},        /* 2^66 ns less 6 h: negative */
 };
 
-START_TEST(a_history_of_an_impossible_age_stays)
-{
+TEST_EACH(a_history_of_an_impossible_age_stays, ages) {
     const char *object = vpa_arena_printf(
         &arena,
         "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"v\"},\"spec\":{\"resourcePolicy\":{"
@@ -382,7 +355,6 @@ START_TEST(a_history_of_an_impossible_age_stays)
     vpa_cluster_collect_garbage(c, now, NULL, NULL);
     ck_assert_uint_eq(known_containers(), ages[_i].goes ? 0 : 1);
 }
-END_TEST
 
 #define AHEAD(update, first, last, count)                                                          \
     "{\"version\":\"v3\",\"lastUpdateTime\":" update ",\"cpuHistogram\":{"                         \
@@ -411,8 +383,7 @@ static const struct {
 };
 
 /* A last sample that is ahead of the clock, or absent, is of when it was stored. */
-START_TEST(every_loaded_history_ages)
-{
+TEST_EACH(every_loaded_history_ages, dated) {
     struct vpa_error err;
     vpa_time loaded = now;
 
@@ -426,29 +397,8 @@ START_TEST(every_loaded_history_ages)
     vpa_cluster_collect_garbage(c, now, NULL, NULL);
     ck_assert_uint_eq(known_containers(), 0);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("cluster_history");
-    TCase *tc = tcase_create("cluster_history");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, names_in_order_and_single_sources_uncopied);
-    tcase_add_test(tc, groups_merge_by_the_text_of_their_labels);
-    tcase_add_loop_test(tc, hostile_checkpoints_spoil_nothing, 0, (int)VPA_COUNT(stored_cases));
-    tcase_add_test(tc, weights_that_are_no_numbers_are_refused);
-    tcase_add_test(tc, what_a_long_interval_stores_is_loaded);
-    tcase_add_test(tc, counts_of_stored_samples_do_not_overflow);
-    tcase_add_test(tc, loaded_histories_are_merged_in);
-    tcase_add_test(tc, an_older_history_of_fewer_samples_is_loaded);
-    tcase_add_test(tc, what_is_known_is_not_loaded);
-    tcase_add_test(tc, many_containers_can_be_loaded);
-    tcase_add_test(tc, a_hundred_containers_are_each_there_once);
-    tcase_add_test(tc, unreadable_checkpoints_are_reported);
-    tcase_add_loop_test(tc, a_loaded_history_goes_by_age_when_nothing_has_its_container, 0, 3);
-    tcase_add_loop_test(tc, every_loaded_history_ages, 0, (int)VPA_COUNT(dated));
-    tcase_add_loop_test(tc, a_history_of_an_impossible_age_stays, 0, (int)VPA_COUNT(ages));
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("cluster_history", setup, teardown);
 }

@@ -7,8 +7,7 @@
 #include "vpa/base/str.h"
 #include "vpa/base/table.h"
 
-START_TEST(open_peaks_are_not_stored)
-{
+TEST(open_peaks_are_not_stored) {
     struct stored stored = {0};
 
     put("p", "{\"app\":\"web\"}", "app");
@@ -42,10 +41,8 @@ START_TEST(open_peaks_are_not_stored)
     vpa_cluster_checkpoints(c, v, now + DAY, keep, &stored);
     ck_assert_ptr_nonnull(strstr(stored.text[0], "\"35\":"));
 }
-END_TEST
 
-START_TEST(collected_aggregates_have_no_open_peaks)
-{
+TEST(collected_aggregates_have_no_open_peaks) {
     struct stored stored = {0};
     struct vpa_error err;
 
@@ -61,7 +58,6 @@ START_TEST(collected_aggregates_have_no_open_peaks)
     ck_assert_ptr_nonnull(
         strstr(stored.text[0], "\"memoryHistogram\":{\"referenceTimestamp\":null}"));
 }
-END_TEST
 
 /* ---- open intervals ---- */
 
@@ -129,8 +125,7 @@ static double memory_weight(struct vpa_cluster *cluster, const char *vpa, vpa_am
     return weight;
 }
 
-START_TEST(open_intervals_outlive_a_restart)
-{
+TEST(open_intervals_outlive_a_restart) {
     static const struct {
         const char *pod, *uid;
         vpa_amount bytes;
@@ -178,11 +173,9 @@ START_TEST(open_intervals_outlive_a_restart)
     ck_assert_double_gt(memory_weight(again, "v", 3000 * MI), 0.5);
     vpa_cluster_free(again);
 }
-END_TEST
 
 /* Each container has the peaks of all its pods, in whatever order these are. */
-START_TEST(open_intervals_are_those_of_their_container)
-{
+TEST(open_intervals_are_those_of_their_container) {
     static const char *const pods[] = {"p1", "p2", "p3"};
     static const char *const containers[] = {"app", "log"};
     struct stored stored = {0};
@@ -209,10 +202,8 @@ START_TEST(open_intervals_are_those_of_their_container)
         }
     }
 }
-END_TEST
 
-START_TEST(an_interval_that_ended_meanwhile_stays)
-{
+TEST(an_interval_that_ended_meanwhile_stays) {
     struct stored stored = {0};
 
     put_with_uid(c, "same", "{\"app\":\"web\"}", "u1");
@@ -229,12 +220,10 @@ START_TEST(an_interval_that_ended_meanwhile_stays)
     ck_assert_ptr_nonnull(strstr(stored.text[0], "\"19\":10000"));
     vpa_cluster_free(again);
 }
-END_TEST
 
 /* A standby reads twice before it begins, and the leader has begun another interval meanwhile: what
  * the first text left open the second history has. */
-START_TEST(an_interval_that_ended_between_two_loads_counts_once)
-{
+TEST(an_interval_that_ended_between_two_loads_counts_once) {
     struct stored first = {0}, second = {0};
 
     put_with_uid(c, "same", "{\"app\":\"web\"}", "u1");
@@ -254,10 +243,8 @@ START_TEST(an_interval_that_ended_between_two_loads_counts_once)
     }
     vpa_cluster_free(again);
 }
-END_TEST
 
-START_TEST(refuses_intervals_that_would_spoil_the_history)
-{
+TEST(refuses_intervals_that_would_spoil_the_history) {
     struct vpa_open_interval intervals[] = {
         {.pod_uid = 1, .end = at("2026-01-15T15:00:00Z"), .usage = 300 * MI},
         {.pod_uid = 2, .end = at("2027-01-15T14:00:00Z"), .usage = 300 * MI}};
@@ -275,14 +262,12 @@ START_TEST(refuses_intervals_that_would_spoil_the_history)
     ck_assert_str_eq(err.text, "an open interval has an impossible end 2027-01-15T14:00:00Z");
     ck_assert_double_eq(memory_weight(c, "v", 300 * MI), 0); /* of none of them */
 }
-END_TEST
 
 /* Two texts with one hash. */
 #define TWIN_1 "uid-739192"
 #define TWIN_2 "uid-522789"
 
-START_TEST(pods_with_one_hash_are_told_apart_by_the_order_of_their_names)
-{
+TEST(pods_with_one_hash_are_told_apart_by_the_order_of_their_names) {
     struct stored stored = {0};
     struct vpa_error err;
 
@@ -311,7 +296,6 @@ START_TEST(pods_with_one_hash_are_told_apart_by_the_order_of_their_names)
     ck_assert_int_eq(next.open[0].items[1].usage, 900 * MI);
     vpa_cluster_free(again);
 }
-END_TEST
 
 /* ---- loaded beside what is live ---- */
 
@@ -325,8 +309,7 @@ END_TEST
 
 /* A VPA that was deleted and made again, or handed back: the peaks that are open are not in its
  * checkpoint, so they take nothing out of it. */
-START_TEST(open_peaks_take_nothing_out_of_a_stored_history)
-{
+TEST_TIMES(open_peaks_take_nothing_out_of_a_stored_history, 2) {
     struct stored stored = {0};
     struct vpa_error err;
 
@@ -351,11 +334,9 @@ START_TEST(open_peaks_take_nothing_out_of_a_stored_history)
                      0);
     ck_assert_double_eq_tol(memory_weight(c, "v", 300 * MI), before, 1e-3);
 }
-END_TEST
 
 /* Save, load into another cluster, save again: weights stay within the documented 1/20000. */
-START_TEST(restart_keeps_the_history)
-{
+TEST(restart_keeps_the_history) {
     struct vpa_cluster_options options = {.aggregation = &global};
     struct vpa_cluster *again = vpa_cluster_new(&options);
     struct stored first = {0};
@@ -383,24 +364,8 @@ START_TEST(restart_keeps_the_history)
     }
     vpa_cluster_free(again);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("cluster_intervals");
-    TCase *tc = tcase_create("cluster_intervals");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, open_peaks_are_not_stored);
-    tcase_add_test(tc, collected_aggregates_have_no_open_peaks);
-    tcase_add_test(tc, open_intervals_outlive_a_restart);
-    tcase_add_test(tc, pods_with_one_hash_are_told_apart_by_the_order_of_their_names);
-    tcase_add_test(tc, open_intervals_are_those_of_their_container);
-    tcase_add_test(tc, an_interval_that_ended_meanwhile_stays);
-    tcase_add_test(tc, an_interval_that_ended_between_two_loads_counts_once);
-    tcase_add_test(tc, refuses_intervals_that_would_spoil_the_history);
-    tcase_add_loop_test(tc, open_peaks_take_nothing_out_of_a_stored_history, 0, 2);
-    tcase_add_test(tc, restart_keeps_the_history);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("cluster_intervals", setup, teardown);
 }

@@ -5,8 +5,7 @@
 
 /* ---- memory saver ---- */
 
-START_TEST(unmatched_pods_wait)
-{
+TEST(unmatched_pods_wait) {
     struct vpa_oom_queue q;
 
     vpa_oom_queue_init(&q);
@@ -38,11 +37,9 @@ START_TEST(unmatched_pods_wait)
     ck_assert_uint_eq(vpa_autoscaler_pod_count(w), 0);
     vpa_oom_queue_release(&q);
 }
-END_TEST
 
 /* What a new VPA matches is looked for when somebody asks, once for all that are new. */
-START_TEST(a_pod_that_waited_takes_a_sample_at_once)
-{
+TEST(a_pod_that_waited_takes_a_sample_at_once) {
     put_pod("a", "{\"app\":\"web\"}");
     put_pod("b", "{\"app\":\"other\"}");
     put_vpa("v", "app=web");
@@ -51,19 +48,15 @@ START_TEST(a_pod_that_waited_takes_a_sample_at_once)
     ck_assert_int_eq(sample("a", VPA_KIND_CPU, now, 1), 0);
     ck_assert_uint_eq(vpa_cluster_pod_count(c), 2);
 }
-END_TEST
 
-START_TEST(lookups_count_pods_that_have_waited)
-{
+TEST(lookups_count_pods_that_have_waited) {
     put_pod("a", "{\"app\":\"web\"}");
     ck_assert_uint_eq(vpa_cluster_take_lookups(c).from_spec, 0);
     put_vpa("v", "app=web");
     ck_assert_uint_eq(vpa_cluster_take_lookups(c).from_spec, 1);
 }
-END_TEST
 
-START_TEST(waiting_pods_are_deleted_too)
-{
+TEST(waiting_pods_are_deleted_too) {
     put_vpa("v", "app=web");
     put_pod("a", "{\"app\":\"web\"}");
     put_pod("a", "{\"app\":\"other\"}");
@@ -79,10 +72,8 @@ START_TEST(waiting_pods_are_deleted_too)
     put_pod("b", "{\"app\":\"none\"}"); /* seen again, and waiting */
     ck_assert_uint_eq(vpa_cluster_remove_deleted_pods(c), 0);
 }
-END_TEST
 
-START_TEST(waiting_pods_remember_their_status)
-{
+TEST(waiting_pods_remember_their_status) {
     struct vpa_oom_queue q;
 
     vpa_oom_queue_init(&q);
@@ -95,10 +86,8 @@ START_TEST(waiting_pods_remember_their_status)
     ck_assert_uint_eq(q.count, 1);
     vpa_oom_queue_release(&q);
 }
-END_TEST
 
-START_TEST(waiting_pods_hand_over_everything)
-{
+TEST(waiting_pods_hand_over_everything) {
     struct vpa_pod *pod = pod_of(
         &arena,
         "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"p\",\"labels\":{\"a\":\"1\"}},\"spec\":{"
@@ -111,10 +100,8 @@ START_TEST(waiting_pods_hand_over_everything)
     ck_assert(is_init(c, CONTAINER("ns", "p", "i"), now));
     ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 2);
 }
-END_TEST
 
-START_TEST(waiting_pods_hand_over_the_lack_of_init_containers)
-{
+TEST(waiting_pods_hand_over_the_lack_of_init_containers) {
     struct vpa_pod *with =
         pod_of(&arena,
                "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"p\",\"labels\":{\"a\":\"1\"}},"
@@ -129,7 +116,6 @@ START_TEST(waiting_pods_hand_over_the_lack_of_init_containers)
     put_pod("p", "{\"a\":\"1\"}");
     ck_assert(!is_init(c, CONTAINER("ns", "p", "i"), now));
 }
-END_TEST
 
 /* ---- pods that were made anew under their name ---- */
 
@@ -145,8 +131,7 @@ static struct vpa_pod *revision(const char *uid, const char *containers)
 
 /* As a StatefulSet does between two passes: a container that the new one has not is as gone as
  * those of a Deployment's old pods, and its history ages. */
-START_TEST(a_pod_that_was_made_anew_has_its_own_containers)
-{
+TEST(a_pod_that_was_made_anew_has_its_own_containers) {
     struct vpa_autoscaler *v = put_vpa("v", "app=web");
     struct vpa_histories histories;
     struct vpa_error err;
@@ -178,11 +163,9 @@ START_TEST(a_pod_that_was_made_anew_has_its_own_containers)
     ck_assert_str_eq(histories.items[1].container, "y");
     vpa_histories_release(&histories);
 }
-END_TEST
 
 /* The saver's record beside it does the same. */
-START_TEST(a_waiting_pod_that_was_made_anew_has_its_own_containers)
-{
+TEST(a_waiting_pod_that_was_made_anew_has_its_own_containers) {
     vpa_cluster_put_pod(c, revision("1", "{\"name\":\"a\"},{\"name\":\"x\"}"), NULL, now);
     vpa_cluster_put_pod(c, revision("2", "{\"name\":\"x\"}"), NULL, now);
     struct vpa_autoscaler *v = put_vpa("v", "app=web");
@@ -190,14 +173,16 @@ START_TEST(a_waiting_pod_that_was_made_anew_has_its_own_containers)
     ck_assert(vpa_autoscaler_has_pod_with(v, "x"));
     ck_assert(!vpa_autoscaler_has_pod_with(v, "a"));
 }
-END_TEST
 
 /* ---- pods that were deleted ---- */
 
+TEST_CASE(garbage, setup, teardown);
+
+TEST_AGAIN(a_pod_that_was_made_anew_has_its_own_containers);
+
 /* What a pod alone has brought goes with it, unless it has samples; what another one of the same
  * labels feeds stays. */
-START_TEST(deleted_pods_take_empty_aggregates_along)
-{
+TEST(deleted_pods_take_empty_aggregates_along) {
     put_pod("a", "{\"app\":\"web\"}");
     put_pod("b", "{\"app\":\"web\"}");
     put_pod("d", "{\"app\":\"db\"}");
@@ -214,11 +199,9 @@ START_TEST(deleted_pods_take_empty_aggregates_along)
     ck_assert_uint_eq(vpa_cluster_pod_count(c), 1);
     ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 2);
 }
-END_TEST
 
 /* A name is there for as long as a container or an aggregate has it. */
-START_TEST(names_go_with_those_that_have_them)
-{
+TEST(names_go_with_those_that_have_them) {
     put_pod("a", "{\"app\":\"web\"}");
     put_pod("b", "{\"app\":\"db\"}");
     ck_assert_ptr_nonnull(vpa_intern_find(c->names, "app"));
@@ -230,7 +213,6 @@ START_TEST(names_go_with_those_that_have_them)
     ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 0);
     ck_assert_ptr_null(vpa_intern_find(c->names, "app"));
 }
-END_TEST
 
 /* ---- garbage ---- */
 
@@ -261,8 +243,7 @@ static void put_phase(const char *name, const char *labels, const char *phase)
     vpa_cluster_put_pod(c, pod, NULL, now);
 }
 
-START_TEST(empty_aggregates_live_with_their_pods)
-{
+TEST(empty_aggregates_live_with_their_pods) {
     put_pod("p", "{\"app\":\"web\"}");
     ck_assert_uint_eq(collect(), 0);
     vpa_cluster_remove_pod(c, "ns", "p");
@@ -271,11 +252,9 @@ START_TEST(empty_aggregates_live_with_their_pods)
     ck_assert_uint_eq(collect(), 1);
     ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 0);
 }
-END_TEST
 
 /* To the nanosecond. */
-START_TEST(collections_are_an_hour_apart)
-{
+TEST(collections_are_an_hour_apart) {
     ck_assert_uint_eq(vpa_cluster_collect_garbage(c, now, NULL, NULL), 0);
     put_pod("a", "{}");
     ck_assert(vpa_cluster_remove_pod(c, "ns", "a"));
@@ -286,25 +265,20 @@ START_TEST(collections_are_an_hour_apart)
     ck_assert_uint_eq(vpa_cluster_collect_garbage(c, now, NULL, NULL), 1);
     ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 0);
 }
-END_TEST
 
-START_TEST(a_clock_that_is_set_back_delays_no_collection)
-{
+TEST(a_clock_that_is_set_back_delays_no_collection) {
     ck_assert_uint_eq(vpa_cluster_collect_garbage(c, now + 365 * (vpa_time)DAY, NULL, NULL), 0);
     put_pod("p", "{\"app\":\"web\"}");
     vpa_cluster_remove_pod(c, "ns", "p");
     ck_assert_uint_eq(vpa_cluster_collect_garbage(c, now, NULL, NULL), 1);
 }
-END_TEST
 
-START_TEST(finished_pods_are_gone_where_nobody_can_tell)
-{
+TEST(finished_pods_are_gone_where_nobody_can_tell) {
     put_vpa("v", "app=job");
     put_phase("done", "{\"app\":\"job\"}", "Failed");
     now += 2 * (vpa_time)VPA_HOUR;
     ck_assert_uint_eq(vpa_cluster_collect_garbage(c, now, NULL, NULL), 1);
 }
-END_TEST
 
 /* A pod of a history has the phase it is given, whatever was known of it before. */
 static const struct {
@@ -317,8 +291,7 @@ static const struct {
     {"Pending", VPA_PHASE_FAILED, true},
 };
 
-START_TEST(bare_pods_have_a_phase)
-{
+TEST_EACH(bare_pods_have_a_phase, bare_phases) {
     struct vpa_labels labels;
     struct vpa_error err;
 
@@ -328,10 +301,8 @@ START_TEST(bare_pods_have_a_phase)
     vpa_cluster_put_bare_pod(c, "ns", "p", &labels, bare_phases[_i].phase, now);
     ck_assert_uint_eq(collect(), bare_phases[_i].finished);
 }
-END_TEST
 
-START_TEST(finished_pods_need_a_controller)
-{
+TEST(finished_pods_need_a_controller) {
     put_phase("done", "{\"app\":\"job\"}", "Succeeded");
     ck_assert_uint_eq(collect(), 1); /* no VPA */
     put_vpa("u", "other=1");
@@ -358,11 +329,9 @@ START_TEST(finished_pods_need_a_controller)
     ck_assert_uint_eq(collect(), 0);
     ck_assert_str_eq(asked_for, "s");
 }
-END_TEST
 
 /* "For ever", in days. */
-START_TEST(a_history_without_end_stays)
-{
+TEST(a_history_without_end_stays) {
     global.memory_interval_count = 1000000;
     put_vpa("v", "app=web");
     put_pod("a", "{\"app\":\"web\"}");
@@ -372,10 +341,8 @@ START_TEST(a_history_without_end_stays)
     vpa_cluster_collect_garbage(c, vpa_time_add(now, 1000 * 24 * VPA_HOUR), NULL, NULL);
     ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 1);
 }
-END_TEST
 
-START_TEST(any_sample_keeps_an_aggregate)
-{
+TEST(any_sample_keeps_an_aggregate) {
     put_pod("cpu", "{\"app\":\"a\"}");
     put_pod("memory", "{\"app\":\"b\"}");
     ck_assert_int_eq(sample("cpu", VPA_KIND_CPU, now, 100), 0);
@@ -386,7 +353,6 @@ START_TEST(any_sample_keeps_an_aggregate)
     now += 10 * (vpa_time)DAY;
     ck_assert_uint_eq(collect(), 2);
 }
-END_TEST
 
 #define OWN 30 /* containers of a pod, of names that no other pod has */
 
@@ -414,8 +380,7 @@ static int sample_own(const char *pod, int i)
 }
 
 /* However many aggregates pods of the same labels have, each is found, kept and collected alone. */
-START_TEST(many_names_of_the_same_labels_are_collected_one_by_one)
-{
+TEST(many_names_of_the_same_labels_are_collected_one_by_one) {
     put_vpa("v", "app=web");
     put_own("runs", "Running");
     put_own("done", "Failed");
@@ -440,10 +405,8 @@ START_TEST(many_names_of_the_same_labels_are_collected_one_by_one)
     now += 10 * (vpa_time)DAY;
     ck_assert_uint_eq(collect(), 2);
 }
-END_TEST
 
-START_TEST(expired_under_a_living_pod_starts_anew)
-{
+TEST(expired_under_a_living_pod_starts_anew) {
     struct vpa_autoscaler *v = put_vpa("v", "app=a");
 
     put_pod("p", "{\"app\":\"a\"}");
@@ -457,38 +420,8 @@ START_TEST(expired_under_a_living_pod_starts_anew)
     ck_assert_uint_eq(vpa_autoscaler_aggregate_count(v), 1);
     ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 2);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("cluster_lifetime");
-    TCase *garbage = tcase_create("garbage"), *saver = tcase_create("memory saver");
-
-    tcase_add_checked_fixture(garbage, setup, teardown);
-    tcase_add_test(garbage, a_pod_that_was_made_anew_has_its_own_containers);
-    tcase_add_test(garbage, deleted_pods_take_empty_aggregates_along);
-    tcase_add_test(garbage, names_go_with_those_that_have_them);
-    tcase_add_test(garbage, empty_aggregates_live_with_their_pods);
-    tcase_add_loop_test(garbage, bare_pods_have_a_phase, 0, (int)VPA_COUNT(bare_phases));
-    tcase_add_test(garbage, finished_pods_need_a_controller);
-    tcase_add_test(garbage, finished_pods_are_gone_where_nobody_can_tell);
-    tcase_add_test(garbage, collections_are_an_hour_apart);
-    tcase_add_test(garbage, a_clock_that_is_set_back_delays_no_collection);
-    tcase_add_test(garbage, a_history_without_end_stays);
-    tcase_add_test(garbage, any_sample_keeps_an_aggregate);
-    tcase_add_test(garbage, many_names_of_the_same_labels_are_collected_one_by_one);
-    tcase_add_test(garbage, expired_under_a_living_pod_starts_anew);
-    suite_add_tcase(suite, garbage);
-    tcase_add_checked_fixture(saver, setup_saver, teardown);
-    tcase_add_test(saver, a_pod_that_was_made_anew_has_its_own_containers);
-    tcase_add_test(saver, a_waiting_pod_that_was_made_anew_has_its_own_containers);
-    tcase_add_test(saver, unmatched_pods_wait);
-    tcase_add_test(saver, a_pod_that_waited_takes_a_sample_at_once);
-    tcase_add_test(saver, lookups_count_pods_that_have_waited);
-    tcase_add_test(saver, waiting_pods_are_deleted_too);
-    tcase_add_test(saver, waiting_pods_remember_their_status);
-    tcase_add_test(saver, waiting_pods_hand_over_everything);
-    tcase_add_test(saver, waiting_pods_hand_over_the_lack_of_init_containers);
-    suite_add_tcase(suite, saver);
-    return run_suite(suite);
+    return run_tests("cluster_lifetime", setup_saver, teardown);
 }

@@ -112,8 +112,7 @@ static void ask(const struct shadow *s, unsigned vpa)
         ck_assert_int_eq(vpa_autoscaler_has_pod_with(v, named("c", name)), is_had(s, vpa, name));
 }
 
-START_TEST(follow_every_change)
-{
+TEST(follow_every_change) {
     struct shadow s = {.selects = {LABELS + 1, LABELS + 1, LABELS + 1}};
 
     vpa_random_init(&dice, 7);
@@ -134,7 +133,6 @@ START_TEST(follow_every_change)
             vpa_arena_clear(&arena);
     }
 }
-END_TEST
 
 static bool is_counted_until(const struct vpa_autoscaler *v, vpa_time when)
 {
@@ -142,8 +140,7 @@ static bool is_counted_until(const struct vpa_autoscaler *v, vpa_time when)
 }
 
 /* A pod's aggregate goes when it has had no samples for long, and is made anew by the next. */
-START_TEST(aggregates_come_and_go)
-{
+TEST(aggregates_come_and_go) {
     struct vpa_autoscaler *v = put_vpa("v", "app=web");
 
     put_pod("p", "{\"app\":\"web\"}");
@@ -156,24 +153,13 @@ START_TEST(aggregates_come_and_go)
     ck_assert_int_eq(sample("p", VPA_KIND_CPU, now, 100), 0);
     ck_assert(is_counted_until(v, now));
 }
-END_TEST
 
 /* What was listed goes with the cluster. */
-START_TEST(a_vpa_without_pods)
-{
+TEST(a_vpa_without_pods) {
     ck_assert(!vpa_autoscaler_has_pod_with(put_vpa("v", "app=web"), "app"));
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("cluster_names");
-    TCase *tcase = tcase_create("names");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, follow_every_change);
-    tcase_add_test(tcase, aggregates_come_and_go);
-    tcase_add_test(tcase, a_vpa_without_pods);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return run_tests("cluster_names", setup, teardown);
 }

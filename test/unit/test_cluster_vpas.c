@@ -72,8 +72,7 @@ static void load(const char *name)
         0);
 }
 
-START_TEST(put_find_remove)
-{
+TEST(put_find_remove) {
     struct vpa_object *object = simple_vpa(&arena, "v");
 
     ck_assert_ptr_null(vpa_cluster_find_vpa(c, "ns", "v"));
@@ -98,10 +97,8 @@ START_TEST(put_find_remove)
     ck_assert(!vpa_cluster_remove_vpa(c, "ns", "v"));
     ck_assert_ptr_null(vpa_autoscaler_selector(put("w", NULL)));
 }
-END_TEST
 
-START_TEST(listed_by_namespace_and_name)
-{
+TEST(listed_by_namespace_and_name) {
     static const char *const names[] = {"b/x", "a/z", "b/a", "a/a", "a-b/c"};
     size_t count;
 
@@ -123,7 +120,6 @@ START_TEST(listed_by_namespace_and_name)
     ck_assert_str_eq(vpa_autoscaler_name(vpas[4]), "x");
     ck_assert_ptr_eq(vpa_cluster_vpas(c, &count), vpas);
 }
-END_TEST
 
 static const struct {
     const char *name, *before, *after;
@@ -140,8 +136,7 @@ static const struct {
     {"another value in a list", "app in (x,web)", "app in (db,x)", 1},
 };
 
-START_TEST(selector_changes)
-{
+TEST_EACH(selector_changes, changes) {
     put_pod("a", "{\"app\":\"web\"}");
     put_pod("b", "{\"app\":\"db\"}");
     put("v", changes[_i].before);
@@ -149,11 +144,9 @@ START_TEST(selector_changes)
     put_pod("c", "{\"app\":\"more\"}");
     ck_assert_uint_eq(vpa_autoscaler_pod_count(put("v", "")), 3);
 }
-END_TEST
 
 /* Both have the empty text: the change between them goes unnoticed, as upstream. */
-START_TEST(nothing_and_everything_look_the_same)
-{
+TEST(nothing_and_everything_look_the_same) {
     struct vpa_selector nothing = {.nothing = true};
     struct vpa_object *object = simple_vpa(&arena, "v");
 
@@ -165,12 +158,10 @@ START_TEST(nothing_and_everything_look_the_same)
     vpa_cluster_put_vpa(c, object, &nothing, NULL, now);
     ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 0);
 }
-END_TEST
 
 /* The text by which a checkpoint knows that it is of the same pods: a VPA without a target is told
  * by its selector. */
-START_TEST(targets_have_texts)
-{
+TEST(targets_have_texts) {
     static const char *const specs[] = {
         "{'spec':{'targetRef':{'kind':'Deployment','name':'web'}}}",
         "{'spec':{'selector':{'matchLabels':{'app':'web'}}}}",
@@ -189,11 +180,9 @@ START_TEST(targets_have_texts)
     ck_assert(strncmp(texts[1], "selector/", 9) == 0 && strlen(texts[1]) == 17);
     ck_assert(strncmp(texts[2], "selector/", 9) == 0 && strcmp(texts[1], texts[2]) != 0);
 }
-END_TEST
 
 /* Decision U2. */
-START_TEST(history_survives_an_unresolved_target)
-{
+TEST(history_survives_an_unresolved_target) {
     struct vpa_autoscaler *v = put("v", "app=web");
 
     load("v");
@@ -214,10 +203,8 @@ START_TEST(history_survives_an_unresolved_target)
     ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 2);
     ck_assert_int_eq(samples(v), 32);
 }
-END_TEST
 
-START_TEST(loaded_history_survives_a_new_selector_but_not_the_vpa)
-{
+TEST(loaded_history_survives_a_new_selector_but_not_the_vpa) {
     struct vpa_autoscaler *v = put("v", "app=web");
 
     load("v");
@@ -230,7 +217,6 @@ START_TEST(loaded_history_survives_a_new_selector_but_not_the_vpa)
     v = put("v", "app=web");
     ck_assert_int_eq(samples(v), 1); /* the aggregate lives on */
 }
-END_TEST
 
 static vpa_duration interval_of(struct vpa_autoscaler *v)
 {
@@ -242,8 +228,7 @@ static vpa_duration interval_of(struct vpa_autoscaler *v)
     return interval;
 }
 
-START_TEST(settings_follow_the_object)
-{
+TEST(settings_follow_the_object) {
     struct vpa_object *with = vpa_of(
         &arena,
         "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"v\"},\"spec\":{\"updatePolicy\":{"
@@ -264,10 +249,8 @@ START_TEST(settings_follow_the_object)
     ck_assert_uint_eq(vpa_cluster_collect_garbage(c, now, NULL, NULL), 1);
     ck_assert_int_eq(interval_of(v), VPA_MINUTE);
 }
-END_TEST
 
-START_TEST(many_vpas_share_a_pair)
-{
+TEST(many_vpas_share_a_pair) {
     char name[16];
     char selector[64];
 
@@ -291,10 +274,8 @@ START_TEST(many_vpas_share_a_pair)
     put_pod("p", "{\"app\":\"s1\",\"managed-by\":\"helm\",\"x\":\"y\"}");
     ck_assert_uint_eq(vpa_autoscaler_pod_count(vpa_cluster_find_vpa(c, "ns", "v1")), 2);
 }
-END_TEST
 
-START_TEST(several_vpas_on_one_pod)
-{
+TEST(several_vpas_on_one_pod) {
     struct vpa_autoscaler *b = put("b", "app=web");
     struct vpa_autoscaler *a = put("a", "app");
     struct vpa_autoscaler *z = put("z", "app in (web,db)");
@@ -311,11 +292,9 @@ START_TEST(several_vpas_on_one_pod)
     vpa_cluster_remove_vpa(c, "ns", "z");
     ck_assert_uint_eq(vpa_cluster_aggregate_count(c), 1);
 }
-END_TEST
 
 /* Many pods first, many VPAs then: linked in one sweep, and again after a change before that. */
-START_TEST(vpas_in_numbers_find_their_pods)
-{
+TEST(vpas_in_numbers_find_their_pods) {
     struct vpa_error err;
     char name[16];
 
@@ -341,11 +320,9 @@ START_TEST(vpas_in_numbers_find_their_pods)
     }
     ck_assert_uint_eq(vpa_autoscaler_pod_count(put("late", "app in (s1,s2)")), 8);
 }
-END_TEST
 
 /* Whichever requirement a VPA is filed under, it is found by all of them. */
-START_TEST(selectors_of_several_requirements)
-{
+TEST(selectors_of_several_requirements) {
     put("common", "app=web");
     struct vpa_autoscaler *a = put("a", "app=web,tier=front");
     struct vpa_autoscaler *b = put("b", "tier==front,app in (web)");
@@ -354,7 +331,6 @@ START_TEST(selectors_of_several_requirements)
     ck_assert_uint_eq(vpa_autoscaler_pod_count(a), 1);
     ck_assert_uint_eq(vpa_autoscaler_pod_count(b), 1);
 }
-END_TEST
 
 /* A group is compared with those VPAs alone that demand one of its labels, and with those that
  * demand no single value: a namespace may have thousands. */
@@ -376,8 +352,7 @@ static const struct {
     {"app", 1, 1},      {"tier,app=web", 1, 0},    {"", 1, 1},
 };
 
-START_TEST(selectors_are_looked_up_by_their_values)
-{
+TEST_EACH(selectors_are_looked_up_by_their_values, filed) {
     const char *const labels[] = {"{\"app\":\"web\"}", "{\"app\":\"db\"}"};
 
     put("v", filed[_i].selector);
@@ -389,7 +364,6 @@ START_TEST(selectors_are_looked_up_by_their_values)
         ck_assert_uint_eq(candidates, i ? filed[_i].as_db : filed[_i].as_web);
     }
 }
-END_TEST
 
 struct overlap {
     int calls;
@@ -406,8 +380,7 @@ static void see_overlap(void *ctx, const struct vpa_labels *labels,
     *overlap = (struct overlap){overlap->calls + 1, count, vpa_autoscaler_name(vpas[0])};
 }
 
-START_TEST(overlaps_are_shown)
-{
+TEST(overlaps_are_shown) {
     struct overlap overlap = {0};
 
     put("b", "app=web");
@@ -428,10 +401,8 @@ START_TEST(overlaps_are_shown)
     vpa_cluster_visit_overlaps(c, 2, see_overlap, &overlap);
     ck_assert_int_eq(overlap.calls, 1);
 }
-END_TEST
 
-START_TEST(groups_come_and_go)
-{
+TEST(groups_come_and_go) {
     struct vpa_autoscaler *v = put("v", "app=web");
 
     for (int i = 0; i < 20; i++)
@@ -446,28 +417,8 @@ START_TEST(groups_come_and_go)
     ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 13);
     ck_assert_int_eq(samples(v), 0);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("cluster_vpas");
-    TCase *tc = tcase_create("cluster_vpas");
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, put_find_remove);
-    tcase_add_test(tc, listed_by_namespace_and_name);
-    tcase_add_loop_test(tc, selector_changes, 0, VPA_COUNT(changes));
-    tcase_add_test(tc, nothing_and_everything_look_the_same);
-    tcase_add_test(tc, targets_have_texts);
-    tcase_add_test(tc, history_survives_an_unresolved_target);
-    tcase_add_test(tc, loaded_history_survives_a_new_selector_but_not_the_vpa);
-    tcase_add_test(tc, settings_follow_the_object);
-    tcase_add_test(tc, many_vpas_share_a_pair);
-    tcase_add_test(tc, several_vpas_on_one_pod);
-    tcase_add_test(tc, vpas_in_numbers_find_their_pods);
-    tcase_add_test(tc, selectors_of_several_requirements);
-    tcase_add_loop_test(tc, selectors_are_looked_up_by_their_values, 0, (int)VPA_COUNT(filed));
-    tcase_add_test(tc, overlaps_are_shown);
-    tcase_add_test(tc, groups_come_and_go);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("cluster_vpas", setup, teardown);
 }

@@ -99,8 +99,7 @@ static const struct {
      "plugin, invalid interactiveMode for u: \"Perhaps\"]"},
 };
 
-START_TEST(refuses)
-{
+TEST_EACH(refuses, refused) {
     struct vpa_kube_config *config =
         vpa_kube_config_parse(refused[_i].text, strlen(refused[_i].text), dir, &err);
 
@@ -108,7 +107,6 @@ START_TEST(refuses)
     ck_assert_msg(vpa_str_starts_with(err.text, refused[_i].error), "%s", err.text);
     ck_assert_int_eq(err.code, VPA_INVALID);
 }
-END_TEST
 
 static const struct {
     const char *text, *server, *name, *value;
@@ -135,19 +133,16 @@ static const struct {
      "https://json", "Authorization", ""},
 };
 
-START_TEST(accepts)
-{
+TEST_EACH(accepts, accepted) {
     struct vpa_kube_config *config = load(accepted[_i].text);
 
     ck_assert_str_eq(vpa_kube_config_server(config), accepted[_i].server);
     ck_assert_str_eq(header(config, 0, accepted[_i].name), accepted[_i].value);
     vpa_kube_config_free(config);
 }
-END_TEST
 
 /* A key of an extra field: letters, digits and some signs stay, all else is escaped. */
-START_TEST(extra_keys_are_escaped)
-{
+TEST(extra_keys_are_escaped) {
     vpa_auto_buf text = VPA_BUF(10000), name = VPA_BUF(10000);
 
     vpa_buf_puts(&text, CONTEXT CLUSTER("") USER("    as: root\n    as-user-extra: {\""));
@@ -166,11 +161,9 @@ START_TEST(extra_keys_are_escaped)
     ck_assert_str_eq(header(config, 0, vpa_buf_text(&name)), "x");
     vpa_kube_config_free(config);
 }
-END_TEST
 
 /* The name of a user and 30 groups fit beside its credentials, one more is told. */
-START_TEST(impersonation_is_bounded)
-{
+TEST(impersonation_is_bounded) {
     for (int groups = 30; groups <= 31; groups++) {
         vpa_auto_buf text = VPA_BUF(10000);
 
@@ -190,10 +183,8 @@ START_TEST(impersonation_is_bounded)
         vpa_kube_config_free(config);
     }
 }
-END_TEST
 
-START_TEST(hands_tls_to_the_client)
-{
+TEST(hands_tls_to_the_client) {
     struct vpa_http_client_options o;
     struct vpa_kube_config *config =
         load(CONTEXT CLUSTER("    certificate-authority-data: cGVt\n    tls-server-name: other\n"
@@ -209,10 +200,8 @@ START_TEST(hands_tls_to_the_client)
     ck_assert_str_eq(o.key_data, "key");
     vpa_kube_config_free(config);
 }
-END_TEST
 
-START_TEST(resolves_files_beside_the_config)
-{
+TEST(resolves_files_beside_the_config) {
     struct vpa_http_client_options o;
     vpa_auto_free char *path = vpa_xprintf("%s/config", dir), *ca = vpa_xprintf("%s/ca.crt", dir);
     vpa_auto_free char *cert = vpa_xprintf("%s/my.crt", dir);
@@ -236,10 +225,8 @@ START_TEST(resolves_files_beside_the_config)
     ck_assert_ptr_null(vpa_kube_config_load("/nonexistent", &err));
     ck_assert_str_eq(err.text, "open /nonexistent: No such file or directory");
 }
-END_TEST
 
-START_TEST(chooses_a_context)
-{
+TEST(chooses_a_context) {
     vpa_auto_free char *path = vpa_xprintf("%s/config", dir);
     struct vpa_kube_config *config;
 
@@ -261,21 +248,8 @@ START_TEST(chooses_a_context)
     ck_assert_ptr_null(vpa_kube_config_load_context(path, "c", &err));
     ck_assert_ptr_nonnull(strstr(err.text, "context was not found for specified context: c"));
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("config");
-    TCase *c = tcase_create("config");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_loop_test(c, refuses, 0, VPA_COUNT(refused));
-    tcase_add_loop_test(c, accepts, 0, VPA_COUNT(accepted));
-    tcase_add_test(c, extra_keys_are_escaped);
-    tcase_add_test(c, impersonation_is_bounded);
-    tcase_add_test(c, hands_tls_to_the_client);
-    tcase_add_test(c, resolves_files_beside_the_config);
-    tcase_add_test(c, chooses_a_context);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("config", setup, teardown);
 }

@@ -4,8 +4,7 @@
 #include "captured_log.h"
 #include "vpa/net/tls.h"
 
-START_TEST(in_cluster)
-{
+TEST(in_cluster) {
     ck_assert_ptr_null(vpa_kube_config_in_cluster("", "443", dir, &err));
     ck_assert_str_eq(err.text,
                      "unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and "
@@ -22,10 +21,8 @@ START_TEST(in_cluster)
     ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer tok");
     vpa_kube_config_free(config);
 }
-END_TEST
 
-START_TEST(tokens_are_read_again)
-{
+TEST(tokens_are_read_again) {
     const int64_t s = VPA_SECOND;
 
     put_file("token", "one");
@@ -55,11 +52,9 @@ START_TEST(tokens_are_read_again)
     ck_assert_int_eq(vpa_kube_config_headers(config, 0, &headers, &count, &err), -1);
     vpa_kube_config_free(config);
 }
-END_TEST
 
 /* The file has a new one, for instance of a service account that was made again. */
-START_TEST(a_token_that_was_refused_is_read_again)
-{
+TEST(a_token_that_was_refused_is_read_again) {
     const int64_t s = VPA_SECOND;
 
     put_file("token", "one");
@@ -83,11 +78,9 @@ START_TEST(a_token_that_was_refused_is_read_again)
     ck_assert_str_eq(header(config, 156 * s, "Authorization"), "Bearer five");
     vpa_kube_config_free(config);
 }
-END_TEST
 
 /* Every request asks for its headers. */
-START_TEST(a_token_that_cannot_be_read_is_told_once)
-{
+TEST(a_token_that_cannot_be_read_is_told_once) {
     const int64_t s = VPA_SECOND;
 
     put_file("token", "one");
@@ -106,7 +99,6 @@ START_TEST(a_token_that_cannot_be_read_is_told_once)
     ck_assert_uint_eq(logged("Unable to rotate token"), 2);
     vpa_kube_config_free(config);
 }
-END_TEST
 
 /* The cluster's own CA where there is one that can be read; else the roots of the system, which is
  * said. */
@@ -115,8 +107,7 @@ static const struct {
     bool used;
 } authorities[] = {{"", true}, {"no PEM", false}, {NULL, false}};
 
-START_TEST(the_clusters_own_ca_is_trusted)
-{
+TEST_EACH(the_clusters_own_ca_is_trusted, authorities) {
     vpa_auto_free char *path = vpa_xjoin(dir, '/', "ca.crt");
     struct vpa_http_client_options o;
     struct vpa_tls_pair ca = {0};
@@ -141,7 +132,6 @@ START_TEST(the_clusters_own_ca_is_trusted)
     vpa_kube_config_free(config);
     vpa_tls_pair_release(&ca);
 }
-END_TEST
 
 /* What cannot stand in a header is none; blanks around it are nobody's. */
 static const struct {
@@ -156,8 +146,7 @@ static const struct {
     {"\xc3\xa9t\xc3\xa9", NULL},
 };
 
-START_TEST(a_token_is_one_word)
-{
+TEST_EACH(a_token_is_one_word, tokens) {
     const struct vpa_header *headers;
     size_t count;
 
@@ -176,7 +165,6 @@ START_TEST(a_token_is_one_word)
     }
     vpa_kube_config_free(config);
 }
-END_TEST
 
 /* Of --master: what is written is where it goes; without a scheme it is plain. */
 static const struct {
@@ -190,28 +178,14 @@ static const struct {
     {"a b", "a b"},
 };
 
-START_TEST(a_server_is_where_it_is_said_to_be)
-{
+TEST_EACH(a_server_is_where_it_is_said_to_be, servers) {
     struct vpa_kube_config *config = vpa_kube_config_plain(servers[_i].text);
 
     ck_assert_str_eq(vpa_kube_config_server(config), servers[_i].server);
     vpa_kube_config_free(config);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("config_cluster");
-    TCase *c = tcase_create("config");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_test(c, in_cluster);
-    tcase_add_test(c, tokens_are_read_again);
-    tcase_add_test(c, a_token_that_was_refused_is_read_again);
-    tcase_add_test(c, a_token_that_cannot_be_read_is_told_once);
-    tcase_add_loop_test(c, the_clusters_own_ca_is_trusted, 0, (int)VPA_COUNT(authorities));
-    tcase_add_loop_test(c, a_token_is_one_word, 0, (int)VPA_COUNT(tokens));
-    tcase_add_loop_test(c, a_server_is_where_it_is_said_to_be, 0, (int)VPA_COUNT(servers));
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("config_cluster", setup, teardown);
 }

@@ -32,8 +32,7 @@ static struct vpa_kube_config *with_plugin(const char *script)
     return load(CONTEXT CLUSTER("") EXEC_USER);
 }
 
-START_TEST(exec_plugin)
-{
+TEST(exec_plugin) {
     struct vpa_kube_config *config =
         with_plugin("echo \"$1|$2|$GREETING|$KUBERNETES_EXEC_INFO\" >> $(dirname $0)/log\n" ANSWER(
             "{\"token\":\"plugged\"}"));
@@ -59,11 +58,9 @@ START_TEST(exec_plugin)
     ck_assert_int_eq(strchr(text, '\n') == strrchr(text, '\n'), 0);
     vpa_kube_config_free(config);
 }
-END_TEST
 
 /* There is nobody to type anything. */
-START_TEST(plugins_that_need_a_terminal_are_refused)
-{
+TEST(plugins_that_need_a_terminal_are_refused) {
     const struct vpa_header *headers;
     size_t count;
 
@@ -77,12 +74,10 @@ START_TEST(plugins_that_need_a_terminal_are_refused)
     ck_assert_ptr_nonnull(strstr(err.text, "standard input"));
     vpa_kube_config_free(config);
 }
-END_TEST
 
 /* The plugin's variables stand in place of ours of the same name; all others it has as they are,
  * each once. */
-START_TEST(plugins_have_our_environment_and_their_own)
-{
+TEST(plugins_have_our_environment_and_their_own) {
     vpa_auto_free char *path = vpa_xprintf("PATH=%s", getenv("PATH"));
     const char *const ours[] = {"FAREWELL=bye", /* as long as the plugin's */
                                 "GREETING=ours",
@@ -109,12 +104,10 @@ START_TEST(plugins_have_our_environment_and_their_own)
                            "KUBERNETES_EXEC_INFO={\"ki\n");
     vpa_kube_config_free(config);
 }
-END_TEST
 
 /* A daemon blocks signals that it reads elsewhere and ignores some; a plugin must be able to end by
  * them. */
-START_TEST(plugins_get_every_signal)
-{
+TEST(plugins_get_every_signal) {
     sigset_t all, before;
 
     sigfillset(&all);
@@ -130,11 +123,9 @@ START_TEST(plugins_get_every_signal)
     vpa_kube_config_free(config);
     sigprocmask(SIG_SETMASK, &before, NULL);
 }
-END_TEST
 
 /* One that asks for something gets its end instead of an answer, wherever our input comes from. */
-START_TEST(plugins_read_nothing)
-{
+TEST(plugins_read_nothing) {
     struct vpa_kube_config *config =
         with_plugin("read -r line && echo '{}' && exit\n" ANSWER("{\"token\":\"plugged\"}"));
     int ends[2], before = dup(0);
@@ -149,7 +140,6 @@ START_TEST(plugins_read_nothing)
     close(ends[1]);
     vpa_kube_config_free(config);
 }
-END_TEST
 
 static const struct {
     const char *script, *error;
@@ -172,8 +162,7 @@ static const struct {
     {"yes | head -c 2000000\n", "getting credentials: exec: %s/./plugin: output longer than"},
 };
 
-START_TEST(failing_plugins)
-{
+TEST_EACH(failing_plugins, failing) {
     struct vpa_kube_config *config = with_plugin(failing[_i].script);
     const struct vpa_header *headers;
     size_t count;
@@ -185,11 +174,9 @@ START_TEST(failing_plugins)
     ck_assert_msg(vpa_str_starts_with(err.text, want), "%s", err.text);
     vpa_kube_config_free(config);
 }
-END_TEST
 
 /* The loop stands still while a plugin runs: a slow one is left in peace afterwards. */
-START_TEST(the_pause_begins_behind_a_slow_plugin)
-{
+TEST(the_pause_begins_behind_a_slow_plugin) {
     static const struct {
         int64_t at;
         const char *runs;
@@ -209,21 +196,17 @@ START_TEST(the_pause_begins_behind_a_slow_plugin)
     }
     vpa_kube_config_free(config);
 }
-END_TEST
 
 /* Whoever started us may have SIGCHLD ignored: then nobody hears how a plugin has ended. */
-START_TEST(plugins_run_where_nobody_waits_for_children)
-{
+TEST(plugins_run_where_nobody_waits_for_children) {
     struct vpa_kube_config *config = with_plugin(ANSWER("{\"token\":\"plugged\"}"));
 
     signal(SIGCHLD, SIG_IGN);
     ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer plugged");
     vpa_kube_config_free(config);
 }
-END_TEST
 
-START_TEST(missing_plugin_gives_its_hint)
-{
+TEST(missing_plugin_gives_its_hint) {
     struct vpa_kube_config *config = load(CONTEXT CLUSTER("") EXEC_USER);
     const struct vpa_header *headers;
     size_t count;
@@ -232,10 +215,8 @@ START_TEST(missing_plugin_gives_its_hint)
     ck_assert_ptr_nonnull(strstr(err.text, "No such file or directory. install it"));
     vpa_kube_config_free(config);
 }
-END_TEST
 
-START_TEST(credentials_are_kept_until_they_expire)
-{
+TEST(credentials_are_kept_until_they_expire) {
     struct vpa_kube_config *config = with_plugin(
         ANSWER("{\"token\":\"t'$$'\",\"expirationTimestamp\":\"2999-01-01T00:00:00Z\"}"));
     char first[64];
@@ -244,10 +225,8 @@ START_TEST(credentials_are_kept_until_they_expire)
     ck_assert_str_eq(first, header(config, VPA_HOUR, "Authorization"));
     vpa_kube_config_free(config);
 }
-END_TEST
 
-START_TEST(expired_credentials_are_fetched_again)
-{
+TEST(expired_credentials_are_fetched_again) {
     struct vpa_kube_config *config = with_plugin(
         ANSWER("{\"token\":\"t'$$'\",\"expirationTimestamp\":\"2020-01-01T00:00:00Z\"}"));
     char first[64];
@@ -257,7 +236,6 @@ START_TEST(expired_credentials_are_fetched_again)
     ck_assert_str_ne(first, header(config, 20 * VPA_SECOND, "Authorization"));
     vpa_kube_config_free(config);
 }
-END_TEST
 
 /* PEM in a text of JSON that the shell's echo prints; heap. */
 static char *echoed(const char *pem)
@@ -289,8 +267,7 @@ static char *certificate_script(void)
 }
 
 /* A certificate goes to the client that there is, a token to none. */
-START_TEST(a_plugin_may_stand_before_a_client_or_not)
-{
+TEST_TIMES(a_plugin_may_stand_before_a_client_or_not, 2) {
     const char *wanted = _i == 0 ? "" : "Bearer t";
     struct vpa_clock *clock = vpa_clock_new_real();
     struct vpa_loop *loop = vpa_loop_new(clock);
@@ -308,10 +285,8 @@ START_TEST(a_plugin_may_stand_before_a_client_or_not)
     vpa_loop_free(loop);
     vpa_clock_free(clock);
 }
-END_TEST
 
-START_TEST(other_credentials_win_over_plugins)
-{
+TEST(other_credentials_win_over_plugins) {
     struct vpa_kube_config *config = load(
         CONTEXT CLUSTER("") USER("    token: t\n    exec: {apiVersion: "
                                  "client.authentication.k8s.io/v1beta1, command: /bin/false}\n"));
@@ -319,27 +294,8 @@ START_TEST(other_credentials_win_over_plugins)
     ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer t");
     vpa_kube_config_free(config);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("config_plugin");
-    TCase *c = tcase_create("config");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_test(c, exec_plugin);
-    tcase_add_test(c, plugins_that_need_a_terminal_are_refused);
-    tcase_add_test(c, plugins_have_our_environment_and_their_own);
-    tcase_add_test(c, plugins_get_every_signal);
-    tcase_add_test(c, plugins_read_nothing);
-    tcase_add_loop_test(c, failing_plugins, 0, VPA_COUNT(failing));
-    tcase_add_test(c, the_pause_begins_behind_a_slow_plugin);
-    tcase_add_test(c, plugins_run_where_nobody_waits_for_children);
-    tcase_add_test(c, missing_plugin_gives_its_hint);
-    tcase_add_test(c, credentials_are_kept_until_they_expire);
-    tcase_add_test(c, expired_credentials_are_fetched_again);
-    tcase_add_loop_test(c, a_plugin_may_stand_before_a_client_or_not, 0, 2);
-    tcase_add_test(c, other_credentials_win_over_plugins);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("config_plugin", setup, teardown);
 }

@@ -85,8 +85,7 @@ static const struct {
     {CONNECTION_WORK, 0, 0}, /* for ever */
 };
 
-START_TEST(each_phase_has_its_time)
-{
+TEST_EACH(each_phase_has_its_time, times) {
     hold(3, 1, CONNECTION_HEAD);
     now += VPA_SECOND; /* the clock of a phase begins with the phase */
     connections_turn(all, 3, times[_i].phase, times[_i].bytes, now);
@@ -101,10 +100,8 @@ START_TEST(each_phase_has_its_time)
     connections_remove(all, 3);
     ck_assert(!connections_sweep(all, now));
 }
-END_TEST
 
-START_TEST(bytes_that_come_give_time)
-{
+TEST(bytes_that_come_give_time) {
     hold(3, 1, CONNECTION_BODY);
     for (int i = 0; i < 60; i++) { /* 900 bytes a second: behind by a tenth of a second in each */
         now += VPA_SECOND;
@@ -120,7 +117,6 @@ START_TEST(bytes_that_come_give_time)
     }
     expect_dropped("");
 }
-END_TEST
 
 static void fill(int host, enum connection_phase phase)
 {
@@ -128,8 +124,7 @@ static void fill(int host, enum connection_phase phase)
         hold(fd, host, phase);
 }
 
-START_TEST(the_half_open_go_first_and_the_oldest_of_them)
-{
+TEST(the_half_open_go_first_and_the_oldest_of_them) {
     hold(3, 1, CONNECTION_IDLE);
     now += VPA_SECOND;
     hold(4, 1, CONNECTION_HEAD);
@@ -144,11 +139,9 @@ START_TEST(the_half_open_go_first_and_the_oldest_of_them)
     connections_remove(all, 4);
     ck_assert(strchr(dropped, '3') == NULL);
 }
-END_TEST
 
 /* While others are young, those of the address that holds more than a quarter of all places. */
-START_TEST(the_greedy_go_before_the_idle)
-{
+TEST(the_greedy_go_before_the_idle) {
     hold(3, 1, CONNECTION_IDLE);
     hold(4, 2, CONNECTION_HEAD);
     hold(5, 2, CONNECTION_HEAD); /* a quarter of 8 */
@@ -161,10 +154,8 @@ START_TEST(the_greedy_go_before_the_idle)
     ck_assert(come(20, 9));
     expect_dropped("6 ");
 }
-END_TEST
 
-START_TEST(bodies_of_the_greedy_are_no_half_open_ones)
-{
+TEST(bodies_of_the_greedy_are_no_half_open_ones) {
     hold(3, 3, CONNECTION_BODY);
     now += 1;
     for (int fd = 4; fd < 7; fd++)
@@ -174,7 +165,6 @@ START_TEST(bodies_of_the_greedy_are_no_half_open_ones)
     ck_assert(come(20, 9));
     expect_dropped("4 ");
 }
-END_TEST
 
 static void hold_from(int fd, const struct sockaddr *from)
 {
@@ -183,8 +173,7 @@ static void hold_from(int fd, const struct sockaddr *from)
 }
 
 /* IPv4 is the same address in both spellings, each IPv6 address one of its own. */
-START_TEST(addresses_are_told_apart)
-{
+TEST(addresses_are_told_apart) {
     struct sockaddr_in v4 = {.sin_family = AF_INET};
     struct sockaddr_in6 mapped = {.sin6_family = AF_INET6}, v6 = {.sin6_family = AF_INET6};
 
@@ -201,10 +190,8 @@ START_TEST(addresses_are_told_apart)
     ck_assert(come(20, 9));
     expect_dropped("5 ");
 }
-END_TEST
 
-START_TEST(the_idle_go_longest_idle_of_the_largest_first)
-{
+TEST(the_idle_go_longest_idle_of_the_largest_first) {
     hold(3, 1, CONNECTION_IDLE);
     now += 1;
     for (int fd = 4; fd < 8; fd++)
@@ -217,10 +204,8 @@ START_TEST(the_idle_go_longest_idle_of_the_largest_first)
     ck_assert(come(20, 9));
     expect_dropped("5 ");
 }
-END_TEST
 
-START_TEST(who_transfers_at_the_rate_stays)
-{
+TEST(who_transfers_at_the_rate_stays) {
     fill(1, CONNECTION_BODY);
     now += 1;
     connections_turn(all, 11, CONNECTION_ANSWER, 100000, now); /* sent is not taken */
@@ -242,11 +227,9 @@ START_TEST(who_transfers_at_the_rate_stays)
     ck_assert(come(24, 2));
     expect_dropped("22 "); /* a second against a tenth of one */
 }
-END_TEST
 
 /* Bodies that have only just begun do not keep others out. */
-START_TEST(young_bodies_make_way)
-{
+TEST(young_bodies_make_way) {
     fill(1, CONNECTION_BODY);
     ck_assert(come(20, 20));
     now += MS;
@@ -262,10 +245,8 @@ START_TEST(young_bodies_make_way)
     ck_assert(!come(31, 31)); /* 11 comes at its rate */
     expect_dropped("");
 }
-END_TEST
 
-START_TEST(work_is_never_dropped)
-{
+TEST(work_is_never_dropped) {
     fill(1, CONNECTION_WORK);
     now += VPA_HOUR;
     ck_assert(!come(20, 2));
@@ -277,11 +258,9 @@ START_TEST(work_is_never_dropped)
     ck_assert(come(20, 2)); /* into the place of 12, whose end comes later */
     expect_dropped("");
 }
-END_TEST
 
 /* Fresh ones from many addresses: the newest always finds a place. */
-START_TEST(a_flood_displaces_itself)
-{
+TEST(a_flood_displaces_itself) {
     for (int i = 0; i < 1000; i++) {
         now += MS;
         ck_assert(come(10 + i, i));
@@ -290,11 +269,9 @@ START_TEST(a_flood_displaces_itself)
     }
     ck_assert(strncmp(dropped, "10 11 12 ", 9) == 0);
 }
-END_TEST
 
 /* What is dropped and not closed yet counts, up to as many again. */
-START_TEST(the_total_is_bounded)
-{
+TEST(the_total_is_bounded) {
     fill(1, CONNECTION_IDLE);
     for (int i = 0; i < MAX; i++)
         ck_assert(come(30 + i, 2 + i));
@@ -302,10 +279,8 @@ START_TEST(the_total_is_bounded)
     connections_remove(all, 10);
     ck_assert(come(50, 2));
 }
-END_TEST
 
-START_TEST(whoever_stops_waits_for_work_only)
-{
+TEST(whoever_stops_waits_for_work_only) {
     hold(3, 1, CONNECTION_WORK);
     hold(4, 1, CONNECTION_BODY);
     hold(5, 1, CONNECTION_IDLE);
@@ -321,11 +296,9 @@ START_TEST(whoever_stops_waits_for_work_only)
     connections_hurry(all, now);
     expect_dropped("7 ");
 }
-END_TEST
 
 /* Not served yet: libmicrohttpd may have closed it, its descriptor may be another's. */
-START_TEST(what_is_not_served_yet_is_not_dropped)
-{
+TEST(what_is_not_served_yet_is_not_dropped) {
     struct sockaddr_in6 a = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
 
     for (int fd = 10; fd < 10 + MAX; fd++)
@@ -343,7 +316,6 @@ START_TEST(what_is_not_served_yet_is_not_dropped)
     connections_count(all, 1 << 20, 1);
     connections_start(all, 99, now);
 }
-END_TEST
 
 /* An answer of so many bytes on a new connection, if there is room for it. */
 static bool answer(int fd, int host, size_t bytes)
@@ -355,8 +327,7 @@ static bool answer(int fd, int host, size_t bytes)
 }
 
 /* No answer goes for one that asks after it, but what has waited long enough. */
-START_TEST(answers_that_are_not_read_make_way)
-{
+TEST(answers_that_are_not_read_make_way) {
     ck_assert(answer(10, 1, 400));
     now += 1;
     ck_assert(answer(11, 1, 400));
@@ -369,10 +340,8 @@ START_TEST(answers_that_are_not_read_make_way)
     ck_assert(answer(15, 1, 600)); /* 11 was not enough, 12 holds nothing */
     expect_dropped("11 13 ");
 }
-END_TEST
 
-START_TEST(room_comes_back_with_the_end_of_an_answer)
-{
+TEST(room_comes_back_with_the_end_of_an_answer) {
     ck_assert(answer(10, 1, 600));
     ck_assert(answer(11, 1, 400));
     ck_assert(!answer(12, 1, 600));
@@ -383,11 +352,9 @@ START_TEST(room_comes_back_with_the_end_of_an_answer)
     ck_assert(answer(15, 1, 400));
     expect_dropped("");
 }
-END_TEST
 
 /* Whoever asks seldom is not kept out by an address that fills the room again and again. */
-START_TEST(an_address_that_holds_most_makes_way_at_once)
-{
+TEST(an_address_that_holds_most_makes_way_at_once) {
     ck_assert(answer(10, 1, 300));
     ck_assert(answer(11, 2, 200));
     now += 1;
@@ -400,22 +367,18 @@ START_TEST(an_address_that_holds_most_makes_way_at_once)
     ck_assert(!answer(16, 3, 200)); /* now it holds more than the others */
     expect_dropped("");
 }
-END_TEST
 
 /* Requests that are worked on are never dropped, whatever their answers hold. */
-START_TEST(work_keeps_its_room)
-{
+TEST(work_keeps_its_room) {
     hold(10, 1, CONNECTION_WORK);
     ck_assert(connections_take_room(all, 10, 1000, now));
     now += VPA_HOUR;
     ck_assert(!answer(11, 2, 1));
     expect_dropped("");
 }
-END_TEST
 
 /* What is dropped holds its answer until it is closed: as much again as may be held. */
-START_TEST(answers_that_went_count_until_they_are_closed)
-{
+TEST(answers_that_went_count_until_they_are_closed) {
     ck_assert(answer(10, 1, 1000));
     now += VPA_SECOND + 1;
     ck_assert(answer(11, 1, 1000));
@@ -430,11 +393,9 @@ START_TEST(answers_that_went_count_until_they_are_closed)
     ck_assert(answer(14, 1, 1000));
     expect_dropped("13 ");
 }
-END_TEST
 
 /* Who has waited long enough goes before who is young, whatever the young one's address holds. */
-START_TEST(the_slow_make_way_before_the_greedy)
-{
+TEST(the_slow_make_way_before_the_greedy) {
     ck_assert(answer(10, 2, 100));
     ck_assert(answer(11, 1, 100));
     now += VPA_SECOND + 1;
@@ -446,11 +407,9 @@ START_TEST(the_slow_make_way_before_the_greedy)
     ck_assert(answer(15, 3, 100));
     expect_dropped("12 ");
 }
-END_TEST
 
 /* What may go would not be enough, so nothing goes, and all of it counts as before. */
-START_TEST(nobody_goes_for_an_answer_that_is_refused)
-{
+TEST(nobody_goes_for_an_answer_that_is_refused) {
     ck_assert(answer(10, 1, 300));
     ck_assert(answer(11, 1, 100));
     now += VPA_SECOND + 1;
@@ -464,10 +423,8 @@ START_TEST(nobody_goes_for_an_answer_that_is_refused)
     ck_assert(answer(16, 2, 100));
     expect_dropped("11 ");
 }
-END_TEST
 
-START_TEST(an_answer_beyond_the_bound_is_held_alone)
-{
+TEST(an_answer_beyond_the_bound_is_held_alone) {
     ck_assert(answer(10, 1, 3000));
     ck_assert(!answer(11, 2, 1));
     connections_turn(all, 10, CONNECTION_IDLE, 0, now);
@@ -476,36 +433,8 @@ START_TEST(an_answer_beyond_the_bound_is_held_alone)
     expect_dropped("");
     ck_assert(!connections_take_room(all, 99, 1, now)); /* nobody's */
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("connections");
-    TCase *c = tcase_create("connections");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_loop_test(c, each_phase_has_its_time, 0, (int)VPA_COUNT(times));
-    tcase_add_test(c, bytes_that_come_give_time);
-    tcase_add_test(c, the_half_open_go_first_and_the_oldest_of_them);
-    tcase_add_test(c, the_greedy_go_before_the_idle);
-    tcase_add_test(c, bodies_of_the_greedy_are_no_half_open_ones);
-    tcase_add_test(c, addresses_are_told_apart);
-    tcase_add_test(c, the_idle_go_longest_idle_of_the_largest_first);
-    tcase_add_test(c, who_transfers_at_the_rate_stays);
-    tcase_add_test(c, young_bodies_make_way);
-    tcase_add_test(c, work_is_never_dropped);
-    tcase_add_test(c, a_flood_displaces_itself);
-    tcase_add_test(c, the_total_is_bounded);
-    tcase_add_test(c, whoever_stops_waits_for_work_only);
-    tcase_add_test(c, what_is_not_served_yet_is_not_dropped);
-    tcase_add_test(c, answers_that_are_not_read_make_way);
-    tcase_add_test(c, room_comes_back_with_the_end_of_an_answer);
-    tcase_add_test(c, an_address_that_holds_most_makes_way_at_once);
-    tcase_add_test(c, work_keeps_its_room);
-    tcase_add_test(c, answers_that_went_count_until_they_are_closed);
-    tcase_add_test(c, the_slow_make_way_before_the_greedy);
-    tcase_add_test(c, nobody_goes_for_an_answer_that_is_refused);
-    tcase_add_test(c, an_answer_beyond_the_bound_is_held_alone);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("connections", setup, teardown);
 }

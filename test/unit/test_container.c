@@ -39,8 +39,7 @@ static double weight(uint32_t bucket)
     return vpa_histogram_weight(&a.memory.h, bucket);
 }
 
-START_TEST(cpu_samples_come_in_order)
-{
+TEST(cpu_samples_come_in_order) {
     ck_assert(vpa_container_add_cpu(&c, &a, t, 100, NULL));
     ck_assert(!vpa_container_add_cpu(&c, &a, t, 100, NULL));
     ck_assert(!vpa_container_add_cpu(&c, &a, t - 1, 100, NULL));
@@ -49,10 +48,8 @@ START_TEST(cpu_samples_come_in_order)
     ck_assert_int_eq(a.sample_count, 2);
     ck_assert(vpa_container_time(&c, VPA_LAST_CPU) == t + 1);
 }
-END_TEST
 
-START_TEST(instants_keep_nanoseconds_and_early_years)
-{
+TEST(instants_keep_nanoseconds_and_early_years) {
     struct vpa_container_state fresh;
 
     vpa_container_state_init(&fresh);
@@ -62,10 +59,8 @@ START_TEST(instants_keep_nanoseconds_and_early_years)
     ck_assert(vpa_container_add_cpu(&c, &a, at("9999-12-31T23:59:59.000000001Z"), 1, NULL));
     ck_assert(vpa_container_time(&c, VPA_LAST_CPU) == at("9999-12-31T23:59:59.000000001Z"));
 }
-END_TEST
 
-START_TEST(outdated_memory_samples)
-{
+TEST(outdated_memory_samples) {
     ck_assert(use(t, 500 * MI));
     ck_assert(use(t + VPA_MINUTE, 400 * MI));
     ck_assert(!use(t - VPA_MINUTE, 700 * MI));
@@ -76,10 +71,8 @@ START_TEST(outdated_memory_samples)
     ck_assert(weight(30) == 1.661742404069058);
     ck_assert(vpa_decay_percentile(&a.memory, 0.9) == 752988293.72072077);
 }
-END_TEST
 
-START_TEST(repeated_ooms_do_not_run_away)
-{
+TEST(repeated_ooms_do_not_run_away) {
     ck_assert_int_eq(oom(t, 1000 * MI), 0);
     ck_assert_int_eq(c.oom_peak, 1258291200);
     ck_assert(vpa_container_time(&c, VPA_WINDOW_END) == at("2017-04-19T17:35:05Z"));
@@ -91,26 +84,20 @@ START_TEST(repeated_ooms_do_not_run_away)
     ck_assert(weight(53) == 0.83087120203452902);
     ck_assert(weight(40) == 0.0);
 }
-END_TEST
 
-START_TEST(small_ooms_get_the_minimum)
-{
+TEST(small_ooms_get_the_minimum) {
     ck_assert_int_eq(oom(t, MI), 0);
     ck_assert_int_eq(c.oom_peak, 105906176);
 }
-END_TEST
 
-START_TEST(oom_starts_from_the_usage_peak)
-{
+TEST(oom_starts_from_the_usage_peak) {
     ck_assert(use(t, 3000 * MI));
     ck_assert_int_eq(oom(t, 1000 * MI), 0);
     ck_assert_int_eq(c.oom_peak, 3774873600);
     ck_assert(weight(61) == 0.83087120203452902);
 }
-END_TEST
 
-START_TEST(old_ooms_are_refused)
-{
+TEST(old_ooms_are_refused) {
     struct vpa_error err;
 
     ck_assert(use(t, 1000 * MI));
@@ -126,25 +113,19 @@ START_TEST(old_ooms_are_refused)
     ck_assert_int_eq(oom(t - DAY, 1000 * MI), 0);
     ck_assert(vpa_container_time(&c, VPA_LAST_MEMORY) == t - DAY); /* moves backwards */
 }
-END_TEST
 
-START_TEST(negative_requests_count_as_nothing_used)
-{
+TEST(negative_requests_count_as_nothing_used) {
     ck_assert_int_eq(oom(t, -5 * MI), 0);
     ck_assert_int_eq(c.oom_peak, 104857600);
 }
-END_TEST
 
-START_TEST(huge_requests_saturate)
-{
+TEST(huge_requests_saturate) {
     ck_assert_int_eq(oom(t, INT64_MAX), 0);
     ck_assert_int_eq(c.oom_peak, INT64_MAX);
     ck_assert_uint_eq(a.memory.h.max, 175);
 }
-END_TEST
 
-START_TEST(oom_two_days_later_opens_an_interval)
-{
+TEST(oom_two_days_later_opens_an_interval) {
     ck_assert(use(t, 2000 * MI));
     ck_assert_int_eq(oom(t + 2 * (vpa_time)DAY, 1000 * MI), 0);
     ck_assert_int_eq(c.oom_peak, 2516582400);
@@ -152,10 +133,8 @@ START_TEST(oom_two_days_later_opens_an_interval)
     ck_assert(weight(50) == 0.83087120203452902);
     ck_assert(weight(53) == 3.3234848081381161);
 }
-END_TEST
 
-START_TEST(zero_peak_hides_the_rest_of_its_interval)
-{
+TEST(zero_peak_hides_the_rest_of_its_interval) {
     ck_assert(use(t, 0));
     ck_assert(use(t + VPA_MINUTE, 500 * MI));
     ck_assert(use(t + 2 * VPA_MINUTE, 600 * MI));
@@ -163,20 +142,16 @@ START_TEST(zero_peak_hides_the_rest_of_its_interval)
     ck_assert(weight(0) == 0.83087120203452902);
     ck_assert(a.memory.h.total == 0.83087120203452902);
 }
-END_TEST
 
-START_TEST(intervals_without_samples_are_skipped)
-{
+TEST(intervals_without_samples_are_skipped) {
     ck_assert(use(t, 500 * MI));
     ck_assert(use(t + 123 * (vpa_time)VPA_HOUR, 600 * MI));
     ck_assert(vpa_container_time(&c, VPA_WINDOW_END) == at("2017-04-24T17:35:05Z"));
     ck_assert(weight(26) == 0.83087120203452902);
     ck_assert(weight(29) == 26.587878465104939);
 }
-END_TEST
 
-START_TEST(open_peak_is_that_of_usage_or_oom)
-{
+TEST(open_peak_is_that_of_usage_or_oom) {
     vpa_time end;
     vpa_amount peak;
 
@@ -190,7 +165,6 @@ START_TEST(open_peak_is_that_of_usage_or_oom)
     ck_assert(end == t + DAY);
     ck_assert(!vpa_container_open_peak(&c, t + DAY, &end, &peak));
 }
-END_TEST
 
 struct seen {
     int count;
@@ -209,8 +183,7 @@ static void see(void *ctx, const struct vpa_aggregate *aggregate, enum vpa_kind 
 }
 
 /* Read twice, as a standby does when the leader goes on meanwhile; or of another interval. */
-START_TEST(a_resumed_interval_has_the_larger_peak)
-{
+TEST(a_resumed_interval_has_the_larger_peak) {
     const vpa_time end = vpa_time_add(t, VPA_HOUR);
     const struct {
         struct vpa_open_interval interval;
@@ -245,11 +218,9 @@ START_TEST(a_resumed_interval_has_the_larger_peak)
         vpa_aggregate_release(&once);
     }
 }
-END_TEST
 
 /* What it has measured itself no text of another process replaces. */
-START_TEST(an_interval_of_its_own_stays)
-{
+TEST(an_interval_of_its_own_stays) {
     const struct vpa_open_interval later = {.end = t + 3 * VPA_HOUR * 24, .usage = 900 << 20};
 
     ck_assert(use(t, 100 << 20));
@@ -259,11 +230,9 @@ START_TEST(an_interval_of_its_own_stays)
     ck_assert(vpa_container_time(&c, VPA_WINDOW_END) == end);
     ck_assert_int_eq(c.memory_peak, 100 << 20);
 }
-END_TEST
 
 /* It had no samples while another process began the next interval: both peaks count. */
-START_TEST(an_interval_that_is_over_is_followed_by_a_later_one)
-{
+TEST(an_interval_that_is_over_is_followed_by_a_later_one) {
     struct vpa_aggregate both;
 
     ck_assert(use(t, 100 << 20));
@@ -281,10 +250,8 @@ START_TEST(an_interval_that_is_over_is_followed_by_a_later_one)
         ck_assert_double_eq(weight(b), vpa_histogram_weight(&both.memory.h, b));
     vpa_aggregate_release(&both);
 }
-END_TEST
 
-START_TEST(observer_hears_of_scaled_containers)
-{
+TEST(observer_hears_of_scaled_containers) {
     struct seen seen = {0};
     struct vpa_usage_observer observer = {&seen, see};
     struct vpa_error err;
@@ -302,30 +269,8 @@ START_TEST(observer_hears_of_scaled_containers)
     ck_assert_int_eq(seen.usage, 200 * MI);
     ck_assert(seen.oom);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("container");
-    TCase *tc = tcase_create("container");
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, cpu_samples_come_in_order);
-    tcase_add_test(tc, instants_keep_nanoseconds_and_early_years);
-    tcase_add_test(tc, outdated_memory_samples);
-    tcase_add_test(tc, repeated_ooms_do_not_run_away);
-    tcase_add_test(tc, small_ooms_get_the_minimum);
-    tcase_add_test(tc, oom_starts_from_the_usage_peak);
-    tcase_add_test(tc, old_ooms_are_refused);
-    tcase_add_test(tc, negative_requests_count_as_nothing_used);
-    tcase_add_test(tc, huge_requests_saturate);
-    tcase_add_test(tc, oom_two_days_later_opens_an_interval);
-    tcase_add_test(tc, zero_peak_hides_the_rest_of_its_interval);
-    tcase_add_test(tc, intervals_without_samples_are_skipped);
-    tcase_add_test(tc, open_peak_is_that_of_usage_or_oom);
-    tcase_add_test(tc, a_resumed_interval_has_the_larger_peak);
-    tcase_add_test(tc, an_interval_of_its_own_stays);
-    tcase_add_test(tc, an_interval_that_is_over_is_followed_by_a_later_one);
-    tcase_add_test(tc, observer_hears_of_scaled_containers);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("container", setup, teardown);
 }

@@ -70,14 +70,12 @@ static const struct {
     {0.7, 6}, {1.0, 10}, {1.02, 10}, {2.3, 22}, {99.95, 999}, {100, 1000}, {150, 1000},
 };
 
-START_TEST(divisions_round)
-{
+TEST_EACH(divisions_round, buckets) {
     make_cpu("0.99", "0.15", "1");
     ck_assert_uint_eq(predictor.options.buckets, 1001);
     ck_assert_uint_eq(vpa_histogram_find_bucket(&predictor.options, buckets[_i].value),
                       buckets[_i].bucket);
 }
-END_TEST
 
 /* Buckets are of the given size up to the given end when both are given. */
 static const struct {
@@ -89,15 +87,13 @@ static const struct {
     {"", "50", 1001, 0.1, 100.0},   {"0.5", "50", 101, 0.5, 50.0},
 };
 
-START_TEST(half_a_scale_is_none)
-{
+TEST_EACH(half_a_scale_is_none, sizes_given) {
     make((struct vpa_crane_config){.bucket_size = sizes_given[_i].size,
                                    .max_value = sizes_given[_i].most});
     ck_assert_uint_eq(predictor.options.buckets, sizes_given[_i].count);
     ck_assert_double_eq(predictor.options.first, sizes_given[_i].want_size);
     ck_assert_double_eq(predictor.options.max, sizes_given[_i].want_most);
 }
-END_TEST
 
 /* Buckets that grow need all three numbers. */
 static const struct {
@@ -110,8 +106,7 @@ static const struct {
     {"0.01", "0.05", NULL, VPA_HISTOGRAM_LINEAR},
 };
 
-START_TEST(half_a_growth_is_none)
-{
+TEST_EACH(half_a_growth_is_none, growths) {
     make((struct vpa_crane_config){.first_size = growths[_i].first,
                                    .growth = growths[_i].growth,
                                    .max_value = growths[_i].most});
@@ -122,7 +117,6 @@ START_TEST(half_a_growth_is_none)
         ck_assert_double_eq(predictor.options.ratio, 1.05);
     }
 }
-END_TEST
 
 /* What is given must be what it says, each of them. */
 static const struct {
@@ -149,15 +143,13 @@ static const struct {
     {{.interval = "1m", .history_length = "7d", .half_life = "half"}, "half"},
 };
 
-START_TEST(wrong_configurations_are_refused)
-{
+TEST_EACH(wrong_configurations_are_refused, wrong_configs) {
     predictor.percentile = 7;
     ck_assert_int_eq(vpa_crane_predictor_init(&predictor, &wrong_configs[_i].config, &err), -1);
     ck_assert_msg(strstr(err.text, wrong_configs[_i].error) != NULL, "%s", err.text);
     ck_assert_double_eq(predictor.percentile, 7);
     predictor = (struct vpa_crane_predictor){0};
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -173,19 +165,16 @@ static const struct {
     {"", 0},
 };
 
-START_TEST(days_are_durations)
-{
+TEST_EACH(days_are_durations, durations) {
     vpa_duration d = 0;
 
     ck_assert_int_eq(vpa_crane_parse_duration(durations[_i].text, &d, &err),
                      durations[_i].duration ? 0 : -1);
     ck_assert_int_eq(d, durations[_i].duration);
 }
-END_TEST
 
 /* C3, C7: the end of the bucket, the margin, the utilization; truncated, not rounded. */
-START_TEST(constant_cpu)
-{
+TEST(constant_cpu) {
     make_cpu("0.99", "0.15", "1");
     add(0.15, 100);
     ck_assert_int_eq(cpu(), 229);
@@ -194,20 +183,16 @@ START_TEST(constant_cpu)
     predictor.margin = 0.0;
     ck_assert_int_eq(cpu(), 250);
 }
-END_TEST
 
 /* C4 */
-START_TEST(constant_memory)
-{
+TEST(constant_memory) {
     make_memory();
     add(157286400.0, 100);
     ck_assert_int_eq(bytes(), 241172479);
 }
-END_TEST
 
 /* C5, C6: two samples of a hundred carry a seventh of the load. */
-START_TEST(samples_weigh_their_value)
-{
+TEST(samples_weigh_their_value) {
     make_cpu("0.99", "0.15", "1");
     add(0.25, 98);
     add(2.05, 2);
@@ -218,11 +203,9 @@ START_TEST(samples_weigh_their_value)
     add(0.25, 901); /* 999 and 2: the peak is below 1 % of the load only with one of them */
     ck_assert_int_eq(cpu(), 2415);
 }
-END_TEST
 
 /* C8 */
-START_TEST(limits_of_the_range)
-{
+TEST(limits_of_the_range) {
     make_cpu("0.99", "0.15", "1");
     ck_assert_double_eq(vpa_crane_predictor_value(&predictor, &h), 0.0);
     add(0.0, 10);
@@ -230,11 +213,9 @@ START_TEST(limits_of_the_range)
     add(150.0, 10);
     ck_assert_int_eq(cpu(), 114999);
 }
-END_TEST
 
 /* C9 */
-START_TEST(memory_mix)
-{
+TEST(memory_mix) {
     make_memory();
     add(300000000.0, 9990);
     add(900000000.0, 10);
@@ -242,18 +223,15 @@ START_TEST(memory_mix)
     add(900000000.0, 990);
     ck_assert_int_eq(bytes(), 1085276160);
 }
-END_TEST
 
 /* C10 */
-START_TEST(need_after_a_kill)
-{
+TEST(need_after_a_kill) {
     ck_assert_int_eq(vpa_crane_oom_need(104857600, 1.2), 209715200);
     ck_assert_int_eq(vpa_crane_oom_need(524288000, 1.2), 629145600);
     ck_assert_int_eq(vpa_crane_oom_need(524288001, 1.2), 629145601);
     ck_assert_int_eq(vpa_crane_oom_need(1073741824, 1.2), 1288490188);
     ck_assert_int_eq(vpa_crane_oom_need(INT64_MAX, 1.2), INT64_MAX);
 }
-END_TEST
 
 /* C11 */
 static const struct {
@@ -267,8 +245,7 @@ static const struct {
     {65000, 1024 * MI, NULL, NULL},    {100, 307200 * MI, NULL, NULL},
 };
 
-START_TEST(sizes_hold_both)
-{
+TEST_EACH(sizes_hold_both, sizes) {
     struct vpa_crane_sizes list;
     struct vpa_quantity c, m;
 
@@ -281,18 +258,15 @@ START_TEST(sizes_hold_both)
     }
     vpa_crane_sizes_release(&list);
 }
-END_TEST
 
 static const char *const wrong_sizes[] = {"", "24c", "2c4g5c", "1c1g,", "1c4..g", "1.2.3c4g"};
 
-START_TEST(wrong_lists_are_refused)
-{
+TEST_EACH(wrong_lists_are_refused, wrong_sizes) {
     struct vpa_crane_sizes list;
 
     ck_assert_int_eq(vpa_crane_sizes_parse(wrong_sizes[_i], &list, &err), -1);
     ck_assert_int_eq(err.code, VPA_INVALID);
 }
-END_TEST
 
 #define LONG_LETTERS "-a-machine-type-whose-name-of-nearly-a-hundred-characters-has-no-number-in-it"
 #define LONG_ITEM "9" LONG_LETTERS
@@ -306,18 +280,15 @@ static const struct {
     {"1c4..g" LONG_LETTERS, "specification 1c4..g" LONG_LETTERS " memory format error"},
 };
 
-START_TEST(a_wrong_size_is_told_as_a_whole)
-{
+TEST_EACH(a_wrong_size_is_told_as_a_whole, size_errors) {
     struct vpa_crane_sizes list;
 
     ck_assert_int_eq(vpa_crane_sizes_parse(size_errors[_i].list, &list, &err), -1);
     ck_assert_str_eq(err.text, size_errors[_i].text);
 }
-END_TEST
 
 /* A wave of a day is found in two weeks of it with a little noise; none in a line. */
-START_TEST(a_daily_wave_has_a_period)
-{
+TEST(a_daily_wave_has_a_period) {
     double samples[336], day[24];
     struct vpa_crane_signal s = {samples, 336, VPA_HOUR};
     struct vpa_random random;
@@ -332,7 +303,6 @@ START_TEST(a_daily_wave_has_a_period)
                             day);
     ck_assert(day[6] > 2.5 && day[18] < 2.5);
 }
-END_TEST
 
 /* A wave of a day, and a small one of half an hour: noise when it is below the amplitude that
  * counts, unless it is one of the components that stay in any case. */
@@ -342,8 +312,7 @@ static const struct {
     bool stays;
 } small_waves[] = {{1, 0.2, false}, {1, 0.04, true}, {2, 0.2, true}};
 
-START_TEST(fast_and_small_waves_are_noise)
-{
+TEST_EACH(fast_and_small_waves_are_noise, small_waves) {
     double samples[288], day[144];
     struct vpa_crane_signal s = {samples, 288, 10 * VPA_MINUTE};
     const struct vpa_crane_fft options = {.margin = 0.5,
@@ -359,7 +328,6 @@ START_TEST(fast_and_small_waves_are_noise)
                                        (small_waves[_i].stays ? 0.1 * cos(2 * M_PI * i / 3) : 0)),
                                 1e-9);
 }
-END_TEST
 
 /* Amplitudes of a half, a quarter, an eighth and a tenth of that; all but the first are fast. So
  * many of the largest stay as are asked for, and what is not below the low amplitude. */
@@ -370,8 +338,7 @@ static const struct {
 } kept_waves[] = {{0, 0.4, 0}, {1, 0.4, 0}, {2, 1, 1},   {3, 1, 2},     {4, 1, 3},
                   {1, 0.2, 1}, {1, 0.1, 2}, {3, 0.2, 2}, {200, 0.2, 1}, {143, 1, 3}};
 
-START_TEST(the_largest_waves_stay)
-{
+TEST_EACH(the_largest_waves_stay, kept_waves) {
     static const double amplitudes[] = {0.5, 0.25, 0.1};
     static const int periods[] = {3, 4, 9}, per[] = {1, 1, 4};
     double samples[288], day[144];
@@ -392,10 +359,8 @@ START_TEST(the_largest_waves_stay)
         ck_assert_double_eq_tol(day[i], want, 1e-9);
     }
 }
-END_TEST
 
-START_TEST(tails_are_whole)
-{
+TEST(tails_are_whole) {
     double samples[30] = {0};
     struct vpa_crane_signal s = {samples, 30, VPA_HOUR};
     size_t days;
@@ -406,7 +371,6 @@ START_TEST(tails_are_whole)
     ck_assert_uint_eq(tail.count, 24);
     ck_assert_uint_eq(vpa_crane_signal_tail(&s, 168 * VPA_HOUR, NULL).count, 0);
 }
-END_TEST
 
 static void expect_query(enum vpa_kind kind, const char *name, const char *container,
                          const char *expected)
@@ -428,18 +392,15 @@ static const struct {
     {"CronJob", "pod=~\"^web-.*\""},
 };
 
-START_TEST(pods_are_asked_for_by_kind)
-{
+TEST_EACH(pods_are_asked_for_by_kind, kinds) {
     vpa_auto_buf query = VPA_BUF(4096);
 
     vpa_crane_query(&query, VPA_KIND_CPU, kinds[_i].kind, "web", "shop", "app");
     ck_assert_ptr_nonnull(strstr(vpa_buf_text(&query), kinds[_i].pods));
 }
-END_TEST
 
 /* Names come from objects too that nobody has checked. */
-START_TEST(no_name_leaves_its_quotes)
-{
+TEST(no_name_leaves_its_quotes) {
     expect_query(VPA_KIND_CPU, "web", "app",
                  "irate(container_cpu_usage_seconds_total{container!=\"POD\",namespace=\"shop\","
                  "pod=~\"^web-[a-z0-9]+-[a-z0-9]{5}$\",container=\"app\"}[3m])");
@@ -448,7 +409,6 @@ START_TEST(no_name_leaves_its_quotes)
                  "pod=~\"^w\\\"b\\\\-[a-z0-9]+-[a-z0-9]{5}$\","
                  "container=\"a\\\"} or secret{x=\\\"\\n\"}");
 }
-END_TEST
 
 /* It ends with the last whole minute, before 1970 too. */
 static const struct {
@@ -460,8 +420,7 @@ static const struct {
                {-VPA_MINUTE, -VPA_MINUTE},
                {-VPA_MINUTE - 1, -2 * VPA_MINUTE}};
 
-START_TEST(a_window_ends_with_a_minute)
-{
+TEST_EACH(a_window_ends_with_a_minute, windows) {
     const struct vpa_crane_predictor hourly = {.interval = VPA_MINUTE, .history_length = VPA_HOUR};
     struct vpa_crane_window w = vpa_crane_predictor_window(&hourly, windows[_i].now);
 
@@ -469,35 +428,8 @@ START_TEST(a_window_ends_with_a_minute)
     ck_assert(w.start == windows[_i].end - VPA_HOUR);
     ck_assert(w.step == VPA_MINUTE);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("crane");
-    TCase *tc = tcase_create("crane");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_loop_test(tc, a_window_ends_with_a_minute, 0, VPA_COUNT(windows));
-    tcase_add_loop_test(tc, divisions_round, 0, VPA_COUNT(buckets));
-    tcase_add_loop_test(tc, half_a_scale_is_none, 0, (int)VPA_COUNT(sizes_given));
-    tcase_add_loop_test(tc, half_a_growth_is_none, 0, (int)VPA_COUNT(growths));
-    tcase_add_loop_test(tc, wrong_configurations_are_refused, 0, (int)VPA_COUNT(wrong_configs));
-    tcase_add_loop_test(tc, days_are_durations, 0, (int)VPA_COUNT(durations));
-    tcase_add_loop_test(tc, pods_are_asked_for_by_kind, 0, (int)VPA_COUNT(kinds));
-    tcase_add_test(tc, constant_cpu);
-    tcase_add_test(tc, constant_memory);
-    tcase_add_test(tc, samples_weigh_their_value);
-    tcase_add_test(tc, limits_of_the_range);
-    tcase_add_test(tc, memory_mix);
-    tcase_add_test(tc, need_after_a_kill);
-    tcase_add_test(tc, no_name_leaves_its_quotes);
-    tcase_add_loop_test(tc, sizes_hold_both, 0, VPA_COUNT(sizes));
-    tcase_add_loop_test(tc, wrong_lists_are_refused, 0, VPA_COUNT(wrong_sizes));
-    tcase_add_loop_test(tc, a_wrong_size_is_told_as_a_whole, 0, (int)VPA_COUNT(size_errors));
-    tcase_add_test(tc, a_daily_wave_has_a_period);
-    tcase_add_loop_test(tc, fast_and_small_waves_are_noise, 0, VPA_COUNT(small_waves));
-    tcase_add_loop_test(tc, the_largest_waves_stay, 0, VPA_COUNT(kept_waves));
-    tcase_add_test(tc, tails_are_whole);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("crane", setup, teardown);
 }

@@ -174,8 +174,7 @@ static const char *last_line(char *text, size_t *count)
     return line;
 }
 
-START_TEST(ends_with_one_line)
-{
+TEST_EACH(ends_with_one_line, starts) {
     for (size_t i = 0; i < VPA_COUNT(programs); i++) {
         vpa_auto_free char *text = NULL;
         size_t lines;
@@ -193,11 +192,9 @@ START_TEST(ends_with_one_line)
                       lines); /* wrong usage shows the flags first */
     }
 }
-END_TEST
 
 /* A clock that is not there is none to go by. */
-START_TEST(a_missing_clock_is_told)
-{
+TEST(a_missing_clock_is_told) {
     setenv(VPA_SIMULATED_CLOCK_ENV, "/nonexistent", 1);
     for (size_t i = 0; i < VPA_COUNT(programs); i++) {
         vpa_auto_free char *text = NULL;
@@ -209,11 +206,9 @@ START_TEST(a_missing_clock_is_told)
     }
     unsetenv(VPA_SIMULATED_CLOCK_ENV);
 }
-END_TEST
 
 /* An address that can be read, a CA that cannot: no client can be made. */
-START_TEST(a_bad_ca_is_told_alike)
-{
+TEST(a_bad_ca_is_told_alike) {
     static const char kubeconfig[] =
         "{current-context: c, contexts: [{name: c, context: {cluster: k}}],\n"
         " clusters: [{name: k, cluster: {server: 'https://127.0.0.1:1',\n"
@@ -237,11 +232,9 @@ START_TEST(a_bad_ca_is_told_alike)
     }
     unlink(path);
 }
-END_TEST
 
 /* Every flag with its value, before anything else. */
-START_TEST(tells_its_flags)
-{
+TEST(tells_its_flags) {
     for (size_t i = 0; i < VPA_COUNT(programs); i++) {
         vpa_auto_free char *text = NULL;
 
@@ -251,7 +244,6 @@ START_TEST(tells_its_flags)
         ck_assert_msg(flag && title && flag < title, "%s", programs[i]);
     }
 }
-END_TEST
 
 /* ---- a daemon of our own ---- */
 
@@ -344,8 +336,7 @@ static int work(const void *settings, struct vpa_process *process)
 
 /* With an address and without an election the work begins at once, whether or not anybody answers
  * there, and says how the process ends. */
-START_TEST(works_with_what_was_made)
-{
+TEST_TIMES(works_with_what_was_made, 2) {
     static const char kubeconfig[] =
         "{current-context: c, contexts: [{name: c, context: {cluster: k}}],\n"
         " clusters: [{name: k, cluster: {server: 'http://127.0.0.1:1'}}]}\n";
@@ -378,7 +369,6 @@ START_TEST(works_with_what_was_made)
     ck_assert_int_eq(worked, 1);
     unlink(path);
 }
-END_TEST
 
 static int refuse(void *settings, struct vpa_arena *storage, int *exit_status,
                   struct vpa_error *err)
@@ -404,8 +394,7 @@ static const struct {
     {"--kubeconfig=/nonexistent", false, 255},
 };
 
-START_TEST(a_bad_start_begins_nothing)
-{
+TEST_EACH(a_bad_start_begins_nothing, bad_starts) {
     static const char *const caches[] = {NULL};
     const struct vpa_daemon daemon = {
         .program = "vpa-test",
@@ -425,10 +414,8 @@ START_TEST(a_bad_start_begins_nothing)
     ck_assert_int_eq(vpa_daemon_main(&daemon, 2, argv), bad_starts[_i].exit_status);
     ck_assert_int_eq(worked, 0);
 }
-END_TEST
 
-START_TEST(names_itself_as_go_programs_do)
-{
+TEST(names_itself_as_go_programs_do) {
     static const struct {
         const char *machine, *architecture;
     } machines[] = {
@@ -439,21 +426,8 @@ START_TEST(names_itself_as_go_programs_do)
     for (size_t i = 0; i < VPA_COUNT(machines); i++)
         ck_assert_str_eq(vpa_daemon_architecture(machines[i].machine), machines[i].architecture);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("daemon");
-    TCase *c = tcase_create("daemon");
-
-    tcase_set_timeout(c, 60);
-    tcase_add_loop_test(c, ends_with_one_line, 0, VPA_COUNT(starts));
-    tcase_add_test(c, a_missing_clock_is_told);
-    tcase_add_test(c, a_bad_ca_is_told_alike);
-    tcase_add_test(c, tells_its_flags);
-    tcase_add_loop_test(c, works_with_what_was_made, 0, 2);
-    tcase_add_loop_test(c, a_bad_start_begins_nothing, 0, VPA_COUNT(bad_starts));
-    tcase_add_test(c, names_itself_as_go_programs_do);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests_within(60, "daemon", NULL, NULL);
 }

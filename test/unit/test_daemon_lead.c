@@ -243,12 +243,10 @@ static int lead_and_lose(const void *settings, struct vpa_process *process)
 }
 
 /* Whatever the work says then. */
-START_TEST(a_standby_leads_and_ends_when_it_has_lost)
-{
+TEST(a_standby_leads_and_ends_when_it_has_lost) {
     ck_assert_int_eq(run_daemon(lead_and_lose, "--leader-elect", NULL), VPA_EXIT_FATAL);
     ck_assert_int_eq(worked, 1);
 }
-END_TEST
 
 static int look_at_the_lead(const void *settings, struct vpa_process *process)
 {
@@ -260,13 +258,11 @@ static int look_at_the_lead(const void *settings, struct vpa_process *process)
     return 7;
 }
 
-START_TEST(without_a_standby_the_work_begins_with_the_lead_and_gives_it_back)
-{
+TEST(without_a_standby_the_work_begins_with_the_lead_and_gives_it_back) {
     ck_assert_int_eq(run_daemon(look_at_the_lead, "--leader-elect", "--standby=false"), 7);
     ck_assert_int_eq(worked, 1);
     ck_assert_msg(is_given_back(), "%s", server.lease);
 }
-END_TEST
 
 /* The ledger's disk takes nothing until the Lease is given back. */
 ssize_t write(int fd, const void *data, size_t len)
@@ -290,8 +286,7 @@ static int decide_something(const void *settings, struct vpa_process *process)
     return 0;
 }
 
-START_TEST(the_lease_does_not_wait_for_the_ledger)
-{
+TEST(the_lease_does_not_wait_for_the_ledger) {
     char file[] = "/tmp/plumb-ledger-XXXXXX";
     struct stat status;
 
@@ -303,7 +298,6 @@ START_TEST(the_lease_does_not_wait_for_the_ledger)
     ck_assert_int_gt(status.st_size, 0);
     unlink(file);
 }
-END_TEST
 
 static int look_at_nobody(const void *settings, struct vpa_process *process)
 {
@@ -314,15 +308,13 @@ static int look_at_nobody(const void *settings, struct vpa_process *process)
     return 0;
 }
 
-START_TEST(who_is_not_elected_leads_but_for_a_shadow)
-{
+TEST_TIMES(who_is_not_elected_leads_but_for_a_shadow, 3) {
     const char *shadow = _i ? "--shadow" : "--shadow=false";
 
     ck_assert_int_eq(run_daemon(look_at_nobody, shadow, _i == 2 ? "--leader-elect" : NULL), 0);
     ck_assert_int_eq(worked, 1);
     ck_assert_ptr_null(server.lease);
 }
-END_TEST
 
 /* ---- objects that cannot be used ---- */
 
@@ -339,13 +331,11 @@ static int tell_then_lead(const void *settings, struct vpa_process *process)
 }
 
 /* What a standby has seen is told once it leads. */
-START_TEST(what_cannot_be_used_is_told_by_who_leads)
-{
+TEST_TIMES(what_cannot_be_used_is_told_by_who_leads, 2) {
     tells_of_unusable = true;
     ck_assert_int_eq(run_daemon(tell_then_lead, _i ? "--leader-elect" : NULL, NULL), 0);
     ck_assert_int_eq(worked, 1);
 }
-END_TEST
 
 static int tell_and_end(const void *settings, struct vpa_process *process)
 {
@@ -357,28 +347,14 @@ static int tell_and_end(const void *settings, struct vpa_process *process)
 }
 
 /* Neither a daemon that has no right to, nor a shadow. */
-START_TEST(others_tell_nothing)
-{
+TEST_TIMES(others_tell_nothing, 2) {
     tells_of_unusable = _i == 1;
     ck_assert_int_eq(run_daemon(tell_and_end, _i ? "--shadow" : NULL, NULL), 0);
     ck_assert_int_eq(worked, 1);
     ck_assert_int_eq(events_of_server(), 0);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("daemon_lead");
-    TCase *c = tcase_create("lead");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, 60);
-    tcase_add_test(c, a_standby_leads_and_ends_when_it_has_lost);
-    tcase_add_test(c, without_a_standby_the_work_begins_with_the_lead_and_gives_it_back);
-    tcase_add_test(c, the_lease_does_not_wait_for_the_ledger);
-    tcase_add_loop_test(c, who_is_not_elected_leads_but_for_a_shadow, 0, 3);
-    tcase_add_loop_test(c, what_cannot_be_used_is_told_by_who_leads, 0, 2);
-    tcase_add_loop_test(c, others_tell_nothing, 0, 2);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests_within(60, "daemon_lead", setup, teardown);
 }

@@ -49,8 +49,7 @@ static const struct {
     {168, "2026-01-15T13:00:00Z", "2026-01-19T00:00:00Z", 0.071003024291060091},
 };
 
-START_TEST(first_sample_sets_the_reference)
-{
+TEST_TIMES(first_sample_sets_the_reference, 5) {
     struct vpa_decay d;
 
     vpa_decay_init(&d, &cpu, first_samples[_i].hours * VPA_HOUR);
@@ -61,10 +60,8 @@ START_TEST(first_sample_sets_the_reference)
     ck_assert(vpa_histogram_weight(&d.h, 25) == first_samples[_i].total);
     vpa_decay_release(&d);
 }
-END_TEST
 
-START_TEST(reference_moves_after_a_hundred_half_lives)
-{
+TEST(reference_moves_after_a_hundred_half_lives) {
     struct vpa_decay d;
     vpa_time t = at("2026-01-15T00:00:00Z");
 
@@ -78,10 +75,8 @@ START_TEST(reference_moves_after_a_hundred_half_lives)
     ck_assert(d.h.total == 0.20000000000000082);
     vpa_decay_release(&d);
 }
-END_TEST
 
-START_TEST(old_samples_are_too_light_to_be_seen)
-{
+TEST(old_samples_are_too_light_to_be_seen) {
     struct vpa_decay d;
     vpa_time t = at("2026-01-15T00:00:00Z");
 
@@ -96,7 +91,6 @@ START_TEST(old_samples_are_too_light_to_be_seen)
     ck_assert(vpa_decay_percentile(&d, 1) == 0.5111345375888706);
     vpa_decay_release(&d);
 }
-END_TEST
 
 static void add_replica(struct vpa_decay *d, double cores, const char *from)
 {
@@ -105,8 +99,7 @@ static void add_replica(struct vpa_decay *d, double cores, const char *from)
         vpa_decay_add(d, cores, 0.1, at(from) + i * (vpa_time)VPA_MINUTE);
 }
 
-START_TEST(merge_aligns_references_either_way)
-{
+TEST(merge_aligns_references_either_way) {
     struct vpa_decay a;
     struct vpa_decay b;
     struct vpa_decay ab;
@@ -133,7 +126,6 @@ START_TEST(merge_aligns_references_either_way)
     vpa_decay_release(&ab);
     vpa_decay_release(&ba);
 }
-END_TEST
 
 static double random_double(unsigned *seed)
 {
@@ -142,8 +134,7 @@ static double random_double(unsigned *seed)
 }
 
 /* Replicas with samples of different weeks: the order moves last digits only. */
-START_TEST(order_of_merges_is_irrelevant)
-{
+TEST_TIMES(order_of_merges_is_irrelevant, 10) {
     enum { REPLICAS = 6 };
     unsigned seed = (unsigned)_i * 31u + 5;
     struct vpa_decay replica[REPLICAS];
@@ -182,10 +173,8 @@ START_TEST(order_of_merges_is_irrelevant)
     vpa_decay_release(&forward);
     vpa_decay_release(&shuffled);
 }
-END_TEST
 
-START_TEST(subtraction_leaves_the_residue_of_rounding)
-{
+TEST(subtraction_leaves_the_residue_of_rounding) {
     struct vpa_decay d;
     vpa_time t = at("2026-01-15T00:00:00Z");
     vpa_time late = t + 80 * (vpa_time)DAY + 7 * (vpa_time)VPA_HOUR;
@@ -201,10 +190,8 @@ START_TEST(subtraction_leaves_the_residue_of_rounding)
     ck_assert_uint_eq(d.h.max, 49);
     vpa_decay_release(&d);
 }
-END_TEST
 
-START_TEST(equal_compares_half_life_and_reference)
-{
+TEST(equal_compares_half_life_and_reference) {
     struct vpa_decay a;
     struct vpa_decay b;
 
@@ -218,10 +205,8 @@ START_TEST(equal_compares_half_life_and_reference)
     vpa_decay_release(&a);
     vpa_decay_release(&b);
 }
-END_TEST
 
-START_TEST(stored_form_keeps_the_reference)
-{
+TEST(stored_form_keeps_the_reference) {
     struct vpa_decay d;
     struct vpa_decay again;
     struct vpa_histogram_checkpoint checkpoint;
@@ -243,10 +228,8 @@ START_TEST(stored_form_keeps_the_reference)
     vpa_decay_release(&d);
     vpa_decay_release(&again);
 }
-END_TEST
 
-START_TEST(text_starts_with_reference_and_half_life)
-{
+TEST(text_starts_with_reference_and_half_life) {
     struct vpa_decay d;
     vpa_auto_buf text = VPA_BUF(4096);
 
@@ -257,22 +240,8 @@ START_TEST(text_starts_with_reference_and_half_life)
     ck_assert_int_eq(strncmp(vpa_buf_text(&text), start, strlen(start)), 0);
     vpa_decay_release(&d);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("decay");
-    TCase *tc = tcase_create("decay");
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_loop_test(tc, first_sample_sets_the_reference, 0, 5);
-    tcase_add_test(tc, reference_moves_after_a_hundred_half_lives);
-    tcase_add_test(tc, old_samples_are_too_light_to_be_seen);
-    tcase_add_test(tc, merge_aligns_references_either_way);
-    tcase_add_loop_test(tc, order_of_merges_is_irrelevant, 0, 10);
-    tcase_add_test(tc, subtraction_leaves_the_residue_of_rounding);
-    tcase_add_test(tc, equal_compares_half_life_and_reference);
-    tcase_add_test(tc, stored_form_keeps_the_reference);
-    tcase_add_test(tc, text_starts_with_reference_and_half_life);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("decay", setup, teardown);
 }

@@ -283,8 +283,7 @@ static const struct vpa_json *read_page(struct vpa_ledger *ledger, size_t since,
     return vpa_json_find(root, "decisions");
 }
 
-START_TEST(ten_thousand_decisions_are_made_again)
-{
+TEST(ten_thousand_decisions_are_made_again) {
     struct vpa_ledger *ledger = vpa_ledger_new(&(struct vpa_ledger_flags){.memory = 64 << 20});
     vpa_auto_arena arena = {0};
     struct stored *stored = vpa_arena_zalloc(&arena, DECISIONS * sizeof(*stored));
@@ -308,7 +307,6 @@ START_TEST(ten_thousand_decisions_are_made_again)
     ck_assert_uint_gt(counts[VPA_ADMIT_YOUNG], 50);
     ck_assert_uint_gt(counts[VPA_ADMIT_DIFF_TOO_LOW], 5);
 }
-END_TEST
 
 /* ---- decisions not to act ---- */
 
@@ -556,8 +554,7 @@ static void replay_rest(const struct vpa_json *entry, const struct stored *store
     vpa_update_memory_free(again.memory);
 }
 
-START_TEST(ten_thousand_decisions_not_to_act_are_made_again)
-{
+TEST(ten_thousand_decisions_not_to_act_are_made_again) {
     struct vpa_ledger *ledger = vpa_ledger_new(&(struct vpa_ledger_flags){.memory = 64 << 20});
     vpa_auto_arena arena = {0};
     struct stored *stored = vpa_arena_zalloc(&arena, DECISIONS * sizeof(*stored));
@@ -588,7 +585,6 @@ START_TEST(ten_thousand_decisions_not_to_act_are_made_again)
     ck_assert_uint_gt(counts[VPA_REST_RESIZING], 100);
     ck_assert_uint_gt(counts[VPA_REST_INFEASIBLE], 20);
 }
-END_TEST
 
 /* ---- patches ---- */
 
@@ -652,8 +648,7 @@ static void replay_patch(const struct vpa_json *entry, const struct patch_case *
                      objects_vpa(&arena, stored->stored.vpa)->meta.resource_version);
 }
 
-START_TEST(ten_thousand_patches_are_made_again)
-{
+TEST(ten_thousand_patches_are_made_again) {
     struct vpa_ledger *ledger = vpa_ledger_new(&(struct vpa_ledger_flags){.memory = 64 << 20});
     vpa_auto_arena arena = {0};
     struct patch_case *cases = vpa_arena_zalloc(&arena, DECISIONS * sizeof(*cases));
@@ -675,11 +670,9 @@ START_TEST(ten_thousand_patches_are_made_again)
     }
     vpa_ledger_free(ledger);
 }
-END_TEST
 
 /* Word by word: the least and the most that is written. */
-START_TEST(what_a_patch_rested_on)
-{
+TEST(what_a_patch_rested_on) {
     vpa_auto_arena arena = {0};
     const struct vpa_pod *pod = objects_pod(
         &arena, "{'metadata':{'name':'p','namespace':'n'},'spec':{'containers':[{'name':'c',"
@@ -724,7 +717,6 @@ START_TEST(what_a_patch_rested_on)
                          "\"limits\":{\"cpu\":\"2\"}},{\"name\":\"d\"}],\"patch\":[1]}",
                          (long long)vpa_namespace_limits_hash(&limits)));
 }
-END_TEST
 
 /* ---- recommendations ---- */
 
@@ -827,8 +819,7 @@ static void replay_recommendation(const struct vpa_json *entry, const char *vpa)
     ck_assert_str_eq(vpa_buf_text(&was), vpa_buf_text(&is));
 }
 
-START_TEST(ten_thousand_recommendations_are_made_again)
-{
+TEST(ten_thousand_recommendations_are_made_again) {
     struct vpa_ledger *ledger = vpa_ledger_new(&(struct vpa_ledger_flags){.memory = 64 << 20});
     vpa_auto_arena arena = {0};
     const char **vpas = vpa_arena_zalloc(&arena, DECISIONS * sizeof(*vpas));
@@ -849,7 +840,6 @@ START_TEST(ten_thousand_recommendations_are_made_again)
     }
     vpa_ledger_free(ledger);
 }
-END_TEST
 
 static const char *const no_inputs[] = {
     "{}", "[]", "{'now':'x'}",
@@ -858,8 +848,7 @@ static const char *const no_inputs[] = {
     "true,"
     "'outsideRange':true,'allowed':true}"};
 
-START_TEST(what_is_no_decision_is_refused)
-{
+TEST_EACH(what_is_no_decision_is_refused, no_inputs) {
     vpa_auto_arena arena = {0};
     struct vpa_priority_options options;
     struct vpa_decision decision;
@@ -870,11 +859,9 @@ START_TEST(what_is_no_decision_is_refused)
                      -1);
     ck_assert_int_eq(err.code, VPA_INVALID);
 }
-END_TEST
 
 /* Without limits that are known nothing is decided. */
-START_TEST(unknown_limits_make_no_decision)
-{
+TEST(unknown_limits_make_no_decision) {
     vpa_auto_arena arena = {0};
     const struct vpa_namespace_limits limits = {.error = "not there"};
     const struct vpa_priority_options options = {0};
@@ -893,7 +880,6 @@ START_TEST(unknown_limits_make_no_decision)
     ck_assert_int_eq(err.code, VPA_INVALID);
     ck_assert_str_eq(err.text, "error obtaining limit range: not there");
 }
-END_TEST
 
 /* ---- what a webhook with startup boosts leaves alone ---- */
 
@@ -962,8 +948,7 @@ static const char *planned(struct vpa_arena *arena, const struct vpa_pod *pod,
     return names;
 }
 
-START_TEST(what_the_webhook_leaves_alone_does_not_count)
-{
+TEST_EACH(what_the_webhook_leaves_alone_does_not_count, alone) {
     vpa_auto_arena arena = {0};
     struct vpa_namespace_limits limits;
     const struct vpa_priority_options options = {
@@ -989,7 +974,6 @@ START_TEST(what_the_webhook_leaves_alone_does_not_count)
     vpa_decision_leave_off(facts.pod, facts.vpa, plans);
     ck_assert_str_eq(planned(&arena, facts.pod, plans), alone[_i].resized);
 }
-END_TEST
 
 /* ---- pods without a recommendation ---- */
 
@@ -1014,8 +998,7 @@ static const struct {
 };
 
 /* That nothing is recommended says more than that nothing is out of bounds. */
-START_TEST(a_pod_without_a_recommendation_is_not_within_its_bounds)
-{
+TEST_EACH(a_pod_without_a_recommendation_is_not_within_its_bounds, nothing) {
     vpa_auto_arena arena = {0};
     struct vpa_namespace_limits limits;
     const struct vpa_priority_options options = {.update_threshold = 0.1,
@@ -1032,12 +1015,10 @@ START_TEST(a_pod_without_a_recommendation_is_not_within_its_bounds)
     ck_assert_int_eq(vpa_decision_make(&arena, &facts, &decision, &err), 0);
     ck_assert_int_eq(vpa_rest_of_decision(&decision), nothing[_i].rest);
 }
-END_TEST
 
 /* What is scaled to fit a Pod LimitRange may have become -1, which no pod is ever given: one that
  * has 0 has what it should have. */
-START_TEST(memory_is_never_below_zero)
-{
+TEST(memory_is_never_below_zero) {
     vpa_auto_arena arena = {0};
     struct vpa_namespace_limits limits;
     const struct vpa_priority_options options = {.update_threshold = 0.1};
@@ -1063,25 +1044,8 @@ START_TEST(memory_is_never_below_zero)
     ck_assert_int_eq(vpa_decision_make(&arena, &facts, &decision, &err), 0);
     ck_assert_int_eq(decision.admission, VPA_ADMIT_DIFF_TOO_LOW);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("decision");
-    TCase *tc = tcase_create("decision");
-
-    tcase_set_timeout(tc, 60);
-    tcase_add_test(tc, ten_thousand_decisions_are_made_again);
-    tcase_add_test(tc, ten_thousand_decisions_not_to_act_are_made_again);
-    tcase_add_test(tc, ten_thousand_patches_are_made_again);
-    tcase_add_test(tc, what_a_patch_rested_on);
-    tcase_add_test(tc, ten_thousand_recommendations_are_made_again);
-    tcase_add_test(tc, unknown_limits_make_no_decision);
-    tcase_add_loop_test(tc, what_the_webhook_leaves_alone_does_not_count, 0, VPA_COUNT(alone));
-    tcase_add_loop_test(tc, a_pod_without_a_recommendation_is_not_within_its_bounds, 0,
-                        VPA_COUNT(nothing));
-    tcase_add_test(tc, memory_is_never_below_zero);
-    tcase_add_loop_test(tc, what_is_no_decision_is_refused, 0, VPA_COUNT(no_inputs));
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests_within(60, "decision", NULL, NULL);
 }

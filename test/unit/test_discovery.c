@@ -6,8 +6,7 @@ static void serve_late(const char *version)
     sim_cluster_serve_kind(sim, "late.io", version, "widgets", "Widget", false, true);
 }
 
-START_TEST(discovery_is_asked_again)
-{
+TEST(discovery_is_asked_again) {
     struct vpa_discovery *d = vpa_owners_discovery(owners);
     const struct vpa_rest_mapping *m;
     size_t count;
@@ -34,7 +33,6 @@ START_TEST(discovery_is_asked_again)
     ck_assert(vpa_discovery_has_subresource(d, "late.io/v2", "widgets/scale"));
     ck_assert(!vpa_discovery_has_subresource(d, "nowhere.io/v2", "widgets/scale"));
 }
-END_TEST
 
 static void answer(const char *path, const char *body)
 {
@@ -44,8 +42,7 @@ static void answer(const char *path, const char *body)
 }
 
 /* What a server calls a version goes into paths. */
-START_TEST(odd_versions_are_left_out)
-{
+TEST(odd_versions_are_left_out) {
     struct vpa_discovery *d = vpa_owners_discovery(owners);
     const struct vpa_rest_mapping *m;
     size_t count;
@@ -57,10 +54,8 @@ START_TEST(odd_versions_are_left_out)
     ck_assert_str_eq(m[0].version, "v1");
     ck_assert_int_eq(discovery_gets(), 2);
 }
-END_TEST
 
-START_TEST(discovery_is_read_once_for_all)
-{
+TEST(discovery_is_read_once_for_all) {
     synced();
     put_widgets(8);
     follow_many(8);
@@ -68,11 +63,9 @@ START_TEST(discovery_is_read_once_for_all)
     ck_assert_int_eq(scale_gets(), 8);
     ck_assert_int_eq(discovery_gets(), 3); /* the group and its two versions */
 }
-END_TEST
 
 /* A version that the server names twice is asked once. */
-START_TEST(versions_are_asked_once)
-{
+TEST(versions_are_asked_once) {
     struct vpa_discovery *d = vpa_owners_discovery(owners);
     const struct vpa_rest_mapping *m;
     size_t count;
@@ -81,11 +74,9 @@ START_TEST(versions_are_asked_once)
     ck_assert_int_eq(discovery_gets(), 3);
     ck_assert_str_eq(m[0].version, "v1");
 }
-END_TEST
 
 /* A group that cannot be read is an error, a version of it is left out. */
-START_TEST(broken_answers)
-{
+TEST(broken_answers) {
     struct vpa_discovery *d = vpa_owners_discovery(owners);
     const struct vpa_rest_mapping *m;
     size_t count;
@@ -99,7 +90,6 @@ START_TEST(broken_answers)
     ck_assert_uint_eq(count, 1);
     ck_assert_str_eq(m[0].version, "v1beta1");
 }
-END_TEST
 
 static int told[3];
 
@@ -110,8 +100,7 @@ static void on_read(void *ctx, const struct vpa_error *why)
 }
 
 /* Several wait for one reading; who does not wait any more is not told, wherever it stood. */
-START_TEST(those_who_wait_are_told)
-{
+TEST(those_who_wait_are_told) {
     struct vpa_discovery *d = vpa_owners_discovery(owners);
 
     for (size_t gone = 0; gone < 3; gone++) {
@@ -129,11 +118,9 @@ START_TEST(those_who_wait_are_told)
             ck_assert_int_eq(told[i], i != gone);
     }
 }
-END_TEST
 
 /* A list of a kind is found by the kind. */
-START_TEST(lists_are_known_by_their_kind)
-{
+TEST(lists_are_known_by_their_kind) {
     struct vpa_discovery *d = vpa_owners_discovery(owners);
     const struct vpa_rest_mapping *m;
     size_t count;
@@ -148,7 +135,6 @@ START_TEST(lists_are_known_by_their_kind)
     ck_assert_int_eq(vpa_discovery_find(d, "example.com", "WidgesList", &m, &count, &err), -1);
     ck_assert_int_eq(vpa_discovery_find(d, "example.com", "List", &m, &count, &err), -1);
 }
-END_TEST
 
 /* ---- a server of pages, with a log of what was asked ---- */
 
@@ -246,9 +232,10 @@ static void assert_mapping(size_t i, const char *group, const char *version, con
     ck_assert(found[i].namespaced == namespaced);
 }
 
+TEST_CASE(pages, setup_pages, teardown_pages);
+
 /* The preferred version first; of each version the last plural, once in all. */
-START_TEST(mappings_are_whole)
-{
+TEST(mappings_are_whole) {
     serve_from(shop, VPA_COUNT(shop));
     ck_assert_int_eq(find("shop.io", "Cart"), 0);
     ck_assert_str_eq(asked, "/apis/shop.io /apis/shop.io/v2 /apis/shop.io/v1 /apis/shop.io/v3 ");
@@ -268,12 +255,10 @@ START_TEST(mappings_are_whole)
     ck_assert_uint_eq(found_count, 1);
     assert_mapping(0, "shop.io", "v1", "tilllists", "Till", false);
 }
-END_TEST
 
 /* A kind is its own spelling, or all of it in lower case; nothing else is. */
 static const char *const no_kinds[] = {"CART", "cArt", "Car", "car", "Carts", "carts", "", "Half"};
-START_TEST(other_spellings_are_unknown)
-{
+TEST_EACH(other_spellings_are_unknown, no_kinds) {
     serve_from(shop, VPA_COUNT(shop));
     ck_assert_int_eq(find("shop.io", no_kinds[_i]), -1);
     ck_assert_int_eq(err.code, VPA_NOT_FOUND);
@@ -283,11 +268,9 @@ START_TEST(other_spellings_are_unknown)
     ck_assert_int_eq(find("shop.io", no_kinds[_i]), -1);
     ck_assert_str_eq(asked, ""); /* known in this pass */
 }
-END_TEST
 
 /* A group is asked for again when it is five minutes old, or lacks the kind in a new pass. */
-START_TEST(groups_grow_old)
-{
+TEST(groups_grow_old) {
     serve_from(shop, VPA_COUNT(shop));
     ck_assert_int_eq(find("", "Pod"), 0);
     vpa_loop_pump(loop, VPA_DISCOVERY_AGE - 1);
@@ -311,20 +294,16 @@ START_TEST(groups_grow_old)
     ck_assert_int_eq(find("", "Pot"), -1);
     ck_assert_str_eq(asked, "");
 }
-END_TEST
 
-START_TEST(unusable_groups_are_not_asked_for)
-{
+TEST(unusable_groups_are_not_asked_for) {
     ck_assert_int_eq(find("a/b", "Cart"), -1);
     ck_assert_int_eq(err.code, VPA_NOT_FOUND);
     ck_assert_str_eq(err.text, "no matches for kind \"Cart\" in group \"a/b\"");
     ck_assert(!vpa_discovery_has_subresource(disc, "../v1", "carts/scale"));
     ck_assert_str_eq(asked, "");
 }
-END_TEST
 
-START_TEST(subresources_are_of_one_version)
-{
+TEST(subresources_are_of_one_version) {
     serve_from(shop, VPA_COUNT(shop));
     ck_assert(vpa_discovery_has_subresource(disc, "shop.io/v2", "carts/status"));
     ck_assert(!vpa_discovery_has_subresource(disc, "shop.io/v1", "carts/status"));
@@ -337,11 +316,9 @@ START_TEST(subresources_are_of_one_version)
     ck_assert_str_eq(asked, "/api/v1 /apis/shop.io /apis/shop.io/v2 /apis/shop.io/v1 "
                             "/apis/shop.io/v3 ");
 }
-END_TEST
 
 /* A group that fails is told with the server's words; what was known before stays. */
-START_TEST(failures_are_told)
-{
+TEST(failures_are_told) {
     static const struct page broken[] = {{"/apis/shop.io", "gone mad", 0, 500}};
 
     serve_from(shop, VPA_COUNT(shop));
@@ -358,12 +335,10 @@ START_TEST(failures_are_told)
     ck_assert_int_eq(err.code, VPA_CANCELLED);
     ck_assert_ptr_nonnull(strstr(err.text, "discovery of group other.io: "));
 }
-END_TEST
 
 /* Three readings at a time, ending in any order: each goes on, and is joined while it does. */
 static const int orders[][3] = {{1, 2, 3}, {1, 3, 2}, {2, 1, 3}, {2, 3, 1}, {3, 1, 2}, {3, 2, 1}};
-START_TEST(readings_are_apart)
-{
+TEST_EACH(readings_are_apart, orders) {
     struct page slow[] = {{"/apis/a.io", VERSIONS("v1", ""), orders[_i][0] * VPA_SECOND, 0},
                           {"/apis/b.io", VERSIONS("v1", ""), orders[_i][1] * VPA_SECOND, 0},
                           {"/apis/c.io", VERSIONS("v1", ""), orders[_i][2] * VPA_SECOND, 0}};
@@ -386,11 +361,9 @@ START_TEST(readings_are_apart)
         vpa_loop_pump(loop, VPA_SECOND / 2);
     }
 }
-END_TEST
 
 /* Freed while readings are under way, with some who wait. */
-START_TEST(freed_while_it_reads)
-{
+TEST(freed_while_it_reads) {
     static const struct page slow[] = {{"/apis/a.io", VERSIONS("v1", ""), VPA_SECOND, 0},
                                        {"/apis/b.io", VERSIONS("v1", ""), VPA_SECOND, 0}};
     struct vpa_discovery_wait waits[3];
@@ -410,11 +383,9 @@ START_TEST(freed_while_it_reads)
     }
     ck_assert_uint_eq(vpa_memory_transport_open(transport), 0);
 }
-END_TEST
 
 /* As many groups as are kept, and one more: all but that one go, and are asked for again. */
-START_TEST(groups_are_bounded)
-{
+TEST(groups_are_bounded) {
     char name[16];
 
     for (int i = 0; i < VPA_DISCOVERY_GROUPS_MAX; i++) {
@@ -435,11 +406,9 @@ START_TEST(groups_are_bounded)
     ck_assert_int_eq(find("more.io", "Cart"), -1);
     ck_assert_str_eq(asked, "");
 }
-END_TEST
 
 /* 33 versions: 32 are asked for. */
-START_TEST(versions_are_bounded)
-{
+TEST(versions_are_bounded) {
     vpa_auto_buf text = VPA_BUF(1 << 16);
     struct page many = {.path = "/apis/many.io"};
 
@@ -452,36 +421,8 @@ START_TEST(versions_are_bounded)
     ck_assert_ptr_nonnull(strstr(asked, "/v32 "));
     ck_assert_ptr_null(strstr(asked, "/v33 "));
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("discovery");
-    TCase *c = tcase_create("discovery");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, 60);
-    tcase_add_test(c, discovery_is_read_once_for_all);
-    tcase_add_test(c, discovery_is_asked_again);
-    tcase_add_test(c, odd_versions_are_left_out);
-    tcase_add_test(c, versions_are_asked_once);
-    tcase_add_test(c, broken_answers);
-    tcase_add_test(c, those_who_wait_are_told);
-    tcase_add_test(c, lists_are_known_by_their_kind);
-    suite_add_tcase(suite, c);
-    c = tcase_create("pages");
-    tcase_add_checked_fixture(c, setup_pages, teardown_pages);
-    tcase_set_timeout(c, 60);
-    tcase_add_test(c, mappings_are_whole);
-    tcase_add_loop_test(c, other_spellings_are_unknown, 0, (int)VPA_COUNT(no_kinds));
-    tcase_add_test(c, groups_grow_old);
-    tcase_add_test(c, unusable_groups_are_not_asked_for);
-    tcase_add_test(c, subresources_are_of_one_version);
-    tcase_add_test(c, failures_are_told);
-    tcase_add_loop_test(c, readings_are_apart, 0, (int)VPA_COUNT(orders));
-    tcase_add_test(c, freed_while_it_reads);
-    tcase_add_test(c, groups_are_bounded);
-    tcase_add_test(c, versions_are_bounded);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests_within(60, "discovery", setup, teardown);
 }

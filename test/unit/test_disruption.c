@@ -181,8 +181,7 @@ static struct vpa_disruption *build(int i)
                               (void *)&budgets[i].source, &options);
 }
 
-START_TEST(spends_the_budget)
-{
+TEST_EACH(spends_the_budget, budgets) {
     struct vpa_disruption *d = build(_i);
     struct vpa_replica_group *group = vpa_disruption_group(d, 0);
     int evictions = group ? 0 : -1;
@@ -202,10 +201,8 @@ START_TEST(spends_the_budget)
                                  budgets[_i].min_replicas);
     vpa_disruption_free(d);
 }
-END_TEST
 
-START_TEST(failures_give_back)
-{
+TEST(failures_give_back) {
     struct vpa_disruption *d = build(0);
     struct vpa_replica_group *group = vpa_disruption_group(d, 0);
 
@@ -224,7 +221,6 @@ START_TEST(failures_give_back)
     ck_assert_int_eq(group->in_flight, 0);
     vpa_disruption_free(d);
 }
-END_TEST
 
 /* ---- evictions of earlier passes ---- */
 
@@ -265,8 +261,7 @@ static bool everybody(void *ctx, const char *uid)
     return true;
 }
 
-START_TEST(evicted_pods_are_missing_until_they_are_replaced)
-{
+TEST_EACH(evicted_pods_are_missing_until_they_are_replaced, absences) {
     struct vpa_update_memory *memory = vpa_update_memory_new();
     vpa_time now = vpa_time_from_unix(1772366400, 0);
     struct vpa_disruption_options options = {.min_replicas = 1, .tolerance = 0.5, .memory = memory};
@@ -298,7 +293,6 @@ START_TEST(evicted_pods_are_missing_until_they_are_replaced)
     vpa_disruption_free(d);
     vpa_update_memory_free(memory);
 }
-END_TEST
 
 static bool nobody(void *ctx, const char *uid)
 {
@@ -326,8 +320,7 @@ static const struct {
     {true, 0, false, VPA_MINUTE, 1},
 };
 
-START_TEST(pods_that_go_in_doubt_are_awaited)
-{
+TEST_EACH(pods_that_go_in_doubt_are_awaited, doubts) {
     struct vpa_update_memory *memory = vpa_update_memory_new();
     const struct vpa_pod *pod = job_pod(0, OLD);
     const struct vpa_pod *alone = objects_pod(&arena, "{'metadata':{'uid':'alone'}}");
@@ -348,7 +341,6 @@ START_TEST(pods_that_go_in_doubt_are_awaited)
                      doubts[_i].awaited);
     vpa_update_memory_free(memory);
 }
-END_TEST
 
 static int64_t awaited(const struct vpa_update_memory *memory)
 {
@@ -357,8 +349,7 @@ static int64_t awaited(const struct vpa_update_memory *memory)
 
 /* They have no node yet, and are not shown, when the next pod is evicted, or when it is seen that
  * one went in doubt before the others. */
-START_TEST(replacements_are_recognised_behind_other_evictions)
-{
+TEST_TIMES(replacements_are_recognised_behind_other_evictions, 2) {
     struct vpa_update_memory *memory = vpa_update_memory_new();
     const struct vpa_pod *shown = job_pod(0, NEW), *late = job_pod(1, NEW);
     vpa_time old = job_pod(0, OLD)->meta.creation, newest = shown->meta.creation;
@@ -375,11 +366,9 @@ START_TEST(replacements_are_recognised_behind_other_evictions)
     ck_assert_int_eq(awaited(memory), 1 + _i);
     vpa_update_memory_free(memory);
 }
-END_TEST
 
 /* Those that had been shown before are nobody's replacements. */
-START_TEST(pods_that_were_there_replace_nobody)
-{
+TEST(pods_that_were_there_replace_nobody) {
     struct vpa_update_memory *memory = vpa_update_memory_new();
     const struct vpa_pod *first = job_pod(0, OLD), *second = job_pod(0, NEW);
     vpa_time now = second->meta.creation;
@@ -392,11 +381,9 @@ START_TEST(pods_that_were_there_replace_nobody)
     ck_assert_int_eq(awaited(memory), 1);
     vpa_update_memory_free(memory);
 }
-END_TEST
 
 /* The server has forgotten that it accepted the eviction: it was restored from a backup. */
-START_TEST(an_evicted_pod_that_lives_on_is_there_again)
-{
+TEST(an_evicted_pod_that_lives_on_is_there_again) {
     struct vpa_update_memory *memory = vpa_update_memory_new();
     const struct vpa_pod *pod = job_pod(0, OLD);
 
@@ -410,12 +397,10 @@ START_TEST(an_evicted_pod_that_lives_on_is_there_again)
     }
     vpa_update_memory_free(memory);
 }
-END_TEST
 
 /* Who goes by itself is missing: of those that run, or of those that have not begun; who was
  * evicted is missing already. */
-START_TEST(a_pod_that_went_is_missing_once)
-{
+TEST(a_pod_that_went_is_missing_once) {
     struct vpa_update_memory *memory = vpa_update_memory_new();
     struct vpa_replica_group group = {.running = 5, .pending = 3};
     const struct vpa_pod *running =
@@ -436,12 +421,10 @@ START_TEST(a_pod_that_went_is_missing_once)
     ck_assert_int_eq(group.running, 3);
     vpa_update_memory_free(memory);
 }
-END_TEST
 
 /* A DaemonSet says how many pods are ready. Those that we restart are not, which is no reason to
  * keep fewer of the others. */
-START_TEST(restarted_pods_of_a_daemon_set_are_still_wanted)
-{
+TEST(restarted_pods_of_a_daemon_set_are_still_wanted) {
     struct vpa_update_memory *memory = vpa_update_memory_new();
     vpa_time now = vpa_time_from_unix(1772366400, 0);
     struct vpa_disruption_options options = {.min_replicas = 1, .tolerance = 0.5, .memory = memory};
@@ -471,7 +454,6 @@ START_TEST(restarted_pods_of_a_daemon_set_are_still_wanted)
     vpa_disruption_free(d);
     vpa_update_memory_free(memory);
 }
-END_TEST
 
 static struct vpa_pod *daemon_pod(int i, const char *created, const char *phase, const char *ready)
 {
@@ -500,8 +482,7 @@ static const struct {
     {"ready", NEW, "Running", "True", 5, 10, 10, 10},
 };
 
-START_TEST(evicted_pods_of_a_daemon_set_are_still_wanted)
-{
+TEST_EACH(evicted_pods_of_a_daemon_set_are_still_wanted, daemons) {
     struct vpa_update_memory *memory = vpa_update_memory_new();
     vpa_time now = vpa_time_from_unix(1772366400, 0);
     struct vpa_disruption_options options = {.min_replicas = 1, .tolerance = 0.5, .memory = memory};
@@ -530,10 +511,8 @@ START_TEST(evicted_pods_of_a_daemon_set_are_still_wanted)
     vpa_disruption_free(d);
     vpa_update_memory_free(memory);
 }
-END_TEST
 
-START_TEST(pods_without_a_controller_have_no_group)
-{
+TEST(pods_without_a_controller_have_no_group) {
     const struct vpa_pod *pods[] = {
         objects_pod(&arena, "{'metadata':{'name':'a','namespace':'n'}}"),
         objects_pod(&arena, "{'metadata':{'name':'b','namespace':'n','ownerReferences':[{'kind':"
@@ -549,10 +528,8 @@ START_TEST(pods_without_a_controller_have_no_group)
     vpa_disruption_free(d);
     vpa_disruption_free(NULL);
 }
-END_TEST
 
-START_TEST(no_pods_no_groups)
-{
+TEST(no_pods_no_groups) {
     struct vpa_disruption_options options = {.min_replicas = 1, .tolerance = 0.5};
     struct source source = {VPA_REPLICAS_KNOWN, 2};
     struct vpa_disruption *d =
@@ -561,10 +538,8 @@ START_TEST(no_pods_no_groups)
     ck_assert_ptr_null(vpa_disruption_group(d, 0));
     vpa_disruption_free(d);
 }
-END_TEST
 
-START_TEST(many_groups)
-{
+TEST(many_groups) {
     enum { PODS = 9 };
     const struct vpa_pod *pods[PODS];
     struct vpa_disruption_options options = {.min_replicas = 1, .tolerance = 0.5};
@@ -582,10 +557,8 @@ START_TEST(many_groups)
         ck_assert_int_eq(vpa_disruption_group(d, (size_t)i)->kind[4], '0' + i);
     vpa_disruption_free(d);
 }
-END_TEST
 
-START_TEST(truncates_as_doubles_do)
-{
+TEST(truncates_as_doubles_do) {
     struct vpa_disruption_options options = {.min_replicas = 1, .tolerance = 0.29};
     struct source source = {VPA_REPLICAS_KNOWN, 100};
     struct vpa_disruption *d =
@@ -595,30 +568,8 @@ START_TEST(truncates_as_doubles_do)
     ck_assert_int_eq(vpa_disruption_group(d, 0)->tolerance, 28); /* B14 */
     vpa_disruption_free(d);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("disruption");
-    TCase *tc = tcase_create("disruption");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_loop_test(tc, spends_the_budget, 0, VPA_COUNT(budgets));
-    tcase_add_test(tc, failures_give_back);
-    tcase_add_loop_test(tc, evicted_pods_are_missing_until_they_are_replaced, 0,
-                        VPA_COUNT(absences));
-    tcase_add_test(tc, a_pod_that_went_is_missing_once);
-    tcase_add_loop_test(tc, replacements_are_recognised_behind_other_evictions, 0, 2);
-    tcase_add_test(tc, pods_that_were_there_replace_nobody);
-    tcase_add_test(tc, an_evicted_pod_that_lives_on_is_there_again);
-    tcase_add_loop_test(tc, pods_that_go_in_doubt_are_awaited, 0, VPA_COUNT(doubts));
-    tcase_add_test(tc, restarted_pods_of_a_daemon_set_are_still_wanted);
-    tcase_add_loop_test(tc, evicted_pods_of_a_daemon_set_are_still_wanted, 0, VPA_COUNT(daemons));
-    tcase_add_test(tc, pods_without_a_controller_have_no_group);
-    tcase_add_test(tc, no_pods_no_groups);
-    tcase_add_test(tc, many_groups);
-    tcase_add_test(tc, truncates_as_doubles_do);
-    suite_add_tcase(suite, tc);
-
-    return run_suite(suite);
+    return run_tests("disruption", setup, teardown);
 }

@@ -49,8 +49,7 @@ static struct candidate candidate(struct candidate *c, const char *identity)
     return *c;
 }
 
-START_TEST(one_of_three_leads)
-{
+TEST(one_of_three_leads) {
     struct candidate c[3];
     static const char *const names[] = {"a", "b", "c"};
 
@@ -67,12 +66,10 @@ START_TEST(one_of_three_leads)
     for (int i = 0; i < 3; i++)
         vpa_elector_free(c[i].elector);
 }
-END_TEST
 
 /* As long as another leads, or nobody answers, it asks once in two to four and a half seconds, at
  * random, so that the standbys of a failed leader do not come all at once. */
-START_TEST(a_standby_asks_at_its_pace)
-{
+TEST_TIMES(a_standby_asks_at_its_pace, 2) {
     struct candidate c;
 
     if (_i == 0)
@@ -86,12 +83,10 @@ START_TEST(a_standby_asks_at_its_pace)
     ck_assert_uint_le(requests, 600 * 10 / 25); /* far from once in two seconds */
     vpa_elector_free(c.elector);
 }
-END_TEST
 
 /* The leader is killed and comes back at once. It first sees the old record a moment before the
  * standby did, as chance may have it, and yet the standby leads. */
-START_TEST(who_yields_leads_after_the_others)
-{
+TEST(who_yields_leads_after_the_others) {
     struct candidate standby, newcomer;
 
     put_lease("x", 15);
@@ -109,7 +104,6 @@ START_TEST(who_yields_leads_after_the_others)
     ck_assert_int_le(newcomer.started_at - gone, 20 * VPA_SECOND);
     vpa_elector_free(newcomer.elector);
 }
-END_TEST
 
 /* (yields, until when it said so in seconds, leads after at least and at most so many) */
 static const struct {
@@ -123,8 +117,7 @@ static const struct {
     {true, 20, 20, 25},
 };
 
-START_TEST(yielding_ends)
-{
+TEST_EACH(yielding_ends, yielding) {
     struct candidate c;
 
     put_lease("x", 15);
@@ -139,11 +132,9 @@ START_TEST(yielding_ends)
     ck_assert_int_le(c.started_at - begin, yielding[_i].at_most * VPA_SECOND);
     vpa_elector_free(c.elector);
 }
-END_TEST
 
 /* Nobody is there to whom it could yield. */
-START_TEST(a_lease_that_was_given_back_is_taken_at_once)
-{
+TEST_TIMES(a_lease_that_was_given_back_is_taken_at_once, 2) {
     struct candidate c;
 
     if (_i == 1)
@@ -154,7 +145,6 @@ START_TEST(a_lease_that_was_given_back_is_taken_at_once)
     ck_assert(vpa_elector_is_leader(c.elector));
     vpa_elector_free(c.elector);
 }
-END_TEST
 
 static void stop_loop(void *ctx)
 {
@@ -163,8 +153,7 @@ static void stop_loop(void *ctx)
 }
 
 /* As the daemons do it: settings by flags, then wait. The second one waits until it is stopped. */
-START_TEST(campaigns_by_flags)
-{
+TEST(campaigns_by_flags) {
     const struct vpa_leader_flags flags = {.lease_duration = 15 * VPA_SECOND,
                                            .renew_deadline = 10 * VPA_SECOND,
                                            .retry_period = 2 * VPA_SECOND,
@@ -188,12 +177,10 @@ START_TEST(campaigns_by_flags)
     vpa_elector_free(first);
     vpa_elector_free(second);
 }
-END_TEST
 
 /* The process stood still for longer than the lease lasts: nobody renewed it, no timer has run yet.
  */
-START_TEST(an_expired_lease_is_no_leadership)
-{
+TEST_TIMES(an_expired_lease_is_no_leadership, 2) {
     struct candidate a;
 
     candidate(&a, "a");
@@ -219,12 +206,10 @@ START_TEST(an_expired_lease_is_no_leadership)
     }
     vpa_elector_free(a.elector);
 }
-END_TEST
 
 /* Others count from when they saw the renewal, which is before its answer is read: a process that
  * stood still while the answer waited in a socket must not take it for a fresh one. */
-START_TEST(a_lease_lasts_from_when_its_renewal_was_sent)
-{
+TEST(a_lease_lasts_from_when_its_renewal_was_sent) {
     struct candidate a;
 
     candidate(&a, "a");
@@ -242,11 +227,9 @@ START_TEST(a_lease_lasts_from_when_its_renewal_was_sent)
     ck_assert(!vpa_elector_is_leader(a.elector));
     vpa_elector_free(a.elector);
 }
-END_TEST
 
 /* The Lease has room for whole seconds: others wait no longer than those. */
-START_TEST(a_lease_lasts_for_whole_seconds)
-{
+TEST(a_lease_lasts_for_whole_seconds) {
     const struct vpa_elector_options options = {.client = client,
                                                 .ns = "n",
                                                 .name = "l",
@@ -266,10 +249,8 @@ START_TEST(a_lease_lasts_for_whole_seconds)
     ck_assert(!vpa_elector_is_leader(e));
     vpa_elector_free(e);
 }
-END_TEST
 
-START_TEST(release_lets_the_next_one_lead_soon)
-{
+TEST(release_lets_the_next_one_lead_soon) {
     struct candidate a, b;
 
     candidate(&a, "a");
@@ -293,11 +274,9 @@ START_TEST(release_lets_the_next_one_lead_soon)
     ck_assert_ptr_nonnull(strstr(lease(), "\"leaseTransitions\":1"));
     vpa_elector_free(b.elector);
 }
-END_TEST
 
 /* The server has made or renewed the lease when the answer is still on its way. */
-START_TEST(release_waits_for_what_was_asked)
-{
+TEST(release_waits_for_what_was_asked) {
     static const struct {
         bool first_answered; /* the release meets a renewal, else the creation */
         bool answers;
@@ -326,7 +305,6 @@ START_TEST(release_waits_for_what_was_asked)
         latency = VPA_MILLISECOND;
     }
 }
-END_TEST
 
 /* Somebody has written to the lease since its last renewal: what is still ours is given back all
  * the same, what is another one's stays his, and what cannot be read is left. */
@@ -340,8 +318,7 @@ static const struct {
     {"a", "{\"spec\":", "\"holderIdentity\":\"a\"", 1},
 };
 
-START_TEST(release_meets_a_change)
-{
+TEST_EACH(release_meets_a_change, meanwhile) {
     struct candidate a;
 
     capture_log(0);
@@ -359,10 +336,8 @@ START_TEST(release_meets_a_change)
     ck_assert(!vpa_elector_is_leader(a.elector));
     vpa_elector_free(a.elector);
 }
-END_TEST
 
-START_TEST(a_standby_releases_nothing)
-{
+TEST(a_standby_releases_nothing) {
     struct candidate a, b;
 
     candidate(&a, "a");
@@ -375,7 +350,6 @@ START_TEST(a_standby_releases_nothing)
     vpa_elector_free(b.elector);
     vpa_elector_free(a.elector);
 }
-END_TEST
 
 static const struct {
     const char *name;
@@ -385,8 +359,7 @@ static const struct {
             {"reset", VPA_TRANSPORT_RESET, false},
             {"silent", VPA_TRANSPORT_OK, true}};
 
-START_TEST(a_cut_off_leader_gives_up_in_time)
-{
+TEST_EACH(a_cut_off_leader_gives_up_in_time, cuts) {
     struct candidate a, b;
 
     candidate(&a, "a");
@@ -407,10 +380,8 @@ START_TEST(a_cut_off_leader_gives_up_in_time)
     ck_assert_int_eq(b.started, 1);
     vpa_elector_free(b.elector);
 }
-END_TEST
 
-START_TEST(garbage_is_no_lease)
-{
+TEST(garbage_is_no_lease) {
     struct candidate a;
 
     garbage = "{\"spec\":";
@@ -424,7 +395,6 @@ START_TEST(garbage_is_no_lease)
     ck_assert_int_eq(a.started, 1);
     vpa_elector_free(a.elector);
 }
-END_TEST
 
 static const struct {
     vpa_duration lease, renew, retry;
@@ -438,8 +408,7 @@ static const struct {
     {15, 0, -5, "renewDeadline must be greater than zero"},
 };
 
-START_TEST(checks_durations)
-{
+TEST_EACH(checks_durations, durations) {
     const struct vpa_elector_options o = {.lease_duration = durations[_i].lease * VPA_SECOND,
                                           .renew_deadline = durations[_i].renew * VPA_SECOND,
                                           .retry_period = durations[_i].retry * VPA_SECOND};
@@ -448,7 +417,6 @@ START_TEST(checks_durations)
     ck_assert_int_eq(vpa_elector_check(&o, &err), durations[_i].text ? -1 : 0);
     ck_assert_str_eq(err.text, vpa_or_empty(durations[_i].text));
 }
-END_TEST
 
 /* To the nanosecond. */
 static const struct {
@@ -463,8 +431,7 @@ static const struct {
     {0, -1, -5, "leaseDuration must be greater than zero"},
 };
 
-START_TEST(checks_the_least_durations)
-{
+TEST_EACH(checks_the_least_durations, least_durations) {
     const struct vpa_elector_options o = {.lease_duration = least_durations[_i].lease,
                                           .renew_deadline = least_durations[_i].renew,
                                           .retry_period = least_durations[_i].retry};
@@ -473,10 +440,8 @@ START_TEST(checks_the_least_durations)
     ck_assert_int_eq(vpa_elector_check(&o, &err), least_durations[_i].text ? -1 : 0);
     ck_assert_str_eq(err.text, vpa_or_empty(least_durations[_i].text));
 }
-END_TEST
 
-START_TEST(checks_lock_types)
-{
+TEST(checks_lock_types) {
     struct vpa_error err;
 
     ck_assert_int_eq(vpa_elector_check_lock_type("leases", &err), 0);
@@ -490,32 +455,8 @@ START_TEST(checks_lock_types)
     ck_assert_ptr_nonnull(strchr(identity, '_'));
     ck_assert_uint_eq(strlen(strrchr(identity, '_')), 37);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("elector");
-    TCase *c = tcase_create("elector");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_test(c, one_of_three_leads);
-    tcase_add_loop_test(c, a_standby_asks_at_its_pace, 0, 2);
-    tcase_add_test(c, who_yields_leads_after_the_others);
-    tcase_add_loop_test(c, yielding_ends, 0, VPA_COUNT(yielding));
-    tcase_add_loop_test(c, a_lease_that_was_given_back_is_taken_at_once, 0, 2);
-    tcase_add_test(c, campaigns_by_flags);
-    tcase_add_loop_test(c, an_expired_lease_is_no_leadership, 0, 2);
-    tcase_add_test(c, a_lease_lasts_from_when_its_renewal_was_sent);
-    tcase_add_test(c, a_lease_lasts_for_whole_seconds);
-    tcase_add_test(c, release_lets_the_next_one_lead_soon);
-    tcase_add_test(c, release_waits_for_what_was_asked);
-    tcase_add_loop_test(c, release_meets_a_change, 0, (int)VPA_COUNT(meanwhile));
-    tcase_add_test(c, a_standby_releases_nothing);
-    tcase_add_loop_test(c, a_cut_off_leader_gives_up_in_time, 0, VPA_COUNT(cuts));
-    tcase_add_test(c, garbage_is_no_lease);
-    tcase_add_loop_test(c, checks_durations, 0, VPA_COUNT(durations));
-    tcase_add_loop_test(c, checks_the_least_durations, 0, VPA_COUNT(least_durations));
-    tcase_add_test(c, checks_lock_types);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("elector", setup, teardown);
 }

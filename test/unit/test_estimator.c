@@ -50,8 +50,7 @@ static void check(struct vpa_estimate got, const vpa_amount want[VPA_BOUNDS][VPA
     }
 }
 
-START_TEST(one_hour)
-{
+TEST(one_hour) {
     static const vpa_amount want[VPA_BOUNDS][VPA_KINDS] = {
         [VPA_TARGET] = {587, 323522422},
         [VPA_LOWER_BOUND] = {120, 308290042},
@@ -64,10 +63,8 @@ START_TEST(one_hour)
     struct vpa_history history = vpa_aggregate_history(&a);
     ck_assert(vpa_estimator_confidence(&e, &history, VPA_KIND_CPU) == 0.040972222222222222);
 }
-END_TEST
 
-START_TEST(eight_days)
-{
+TEST(eight_days) {
     static const vpa_amount want[VPA_BOUNDS][VPA_KINDS] = {
         [VPA_TARGET] = {296, 548861636},
         [VPA_LOWER_BOUND] = {295, 548724434},
@@ -81,19 +78,15 @@ START_TEST(eight_days)
     }
     check(estimate(1), want);
 }
-END_TEST
 
-START_TEST(no_samples_give_the_minimum)
-{
+TEST(no_samples_give_the_minimum) {
     static const vpa_amount want[VPA_BOUNDS][VPA_KINDS] = {
         {25, 262144000}, {25, 262144000}, {25, 262144000}};
 
     check(estimate(1), want);
 }
-END_TEST
 
-START_TEST(one_sample_has_no_upper_bound)
-{
+TEST(one_sample_has_no_upper_bound) {
     static const vpa_amount want[VPA_BOUNDS][VPA_KINDS] = {
         [VPA_TARGET] = {587, 587804717},
         [VPA_LOWER_BOUND] = {25, 262144000},
@@ -103,10 +96,8 @@ START_TEST(one_sample_has_no_upper_bound)
     minute(0, 500, 500000000);
     check(estimate(1), want);
 }
-END_TEST
 
-START_TEST(memory_only)
-{
+TEST(memory_only) {
     static const vpa_amount want[VPA_BOUNDS][VPA_KINDS] = {
         [VPA_TARGET] = {25, 716711186},
         [VPA_LOWER_BOUND] = {25, 262144000},
@@ -117,7 +108,6 @@ START_TEST(memory_only)
     vpa_container_add_memory(&c, &a, t + VPA_MINUTE, 600000000, NULL);
     check(estimate(1), want);
 }
-END_TEST
 
 static const struct {
     double millicores;
@@ -128,17 +118,14 @@ static const struct {
     {25, 4, 6, 65536000},   {4007, 1, 4006, 262144000}, {49, 49, 0, 5349877},
 };
 
-START_TEST(minimum_is_split)
-{
+TEST_EACH(minimum_is_split, minima) {
     e.min_cpu_millicores = minima[_i].millicores;
     struct vpa_amounts m = vpa_estimator_minimum(&e, minima[_i].containers);
     ck_assert_int_eq(m.value[VPA_KIND_CPU], minima[_i].cpu);
     ck_assert_int_eq(m.value[VPA_KIND_MEMORY], minima[_i].memory);
 }
-END_TEST
 
-START_TEST(confidence_is_the_lesser_of_time_and_samples)
-{
+TEST(confidence_is_the_lesser_of_time_and_samples) {
     struct vpa_history history = {.first_sample = t, .last_sample = t + 8 * (vpa_time)DAY};
 
     history.sample_count = 192; /* hourly for eight days */
@@ -151,31 +138,16 @@ START_TEST(confidence_is_the_lesser_of_time_and_samples)
     e.confidence_interval[VPA_KIND_CPU] = 18 * VPA_MINUTE;
     ck_assert(vpa_estimator_confidence(&e, &history, VPA_KIND_CPU) == 0.5);
 }
-END_TEST
 
-START_TEST(strange_times_are_hidden_by_the_minimum)
-{
+TEST(strange_times_are_hidden_by_the_minimum) {
     minute(0, 500, 500000000);
     a.first_sample = t + DAY; /* a loaded checkpoint may say so */
     struct vpa_estimate out = estimate(1);
     ck_assert_int_ge(out.bound[VPA_LOWER_BOUND].value[VPA_KIND_CPU], 25);
     ck_assert_int_ge(out.bound[VPA_UPPER_BOUND].value[VPA_KIND_CPU], 25);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("estimator");
-    TCase *tc = tcase_create("estimator");
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, one_hour);
-    tcase_add_test(tc, eight_days);
-    tcase_add_test(tc, no_samples_give_the_minimum);
-    tcase_add_test(tc, one_sample_has_no_upper_bound);
-    tcase_add_test(tc, memory_only);
-    tcase_add_loop_test(tc, minimum_is_split, 0, VPA_COUNT(minima));
-    tcase_add_test(tc, confidence_is_the_lesser_of_time_and_samples);
-    tcase_add_test(tc, strange_times_are_hidden_by_the_minimum);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("estimator", setup, teardown);
 }

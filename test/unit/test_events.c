@@ -67,8 +67,7 @@ static const struct vpa_object_ref pod = {"v1", "Pod", "ns", "d-0", "uid-ns-d-0"
 static const struct vpa_object_ref vpa = {
     "autoscaling.k8s.io/v1", "VerticalPodAutoscaler", "ns", "v", "u", "7"};
 
-START_TEST(writes_whole_events)
-{
+TEST(writes_whole_events) {
     vpa_events_record(events, &pod, "EvictedByVPA", "Pod was evicted.");
     ck_assert_uint_eq(vpa_events_pending(events), 1);
     vpa_events_flush(events, VPA_MINUTE);
@@ -91,10 +90,8 @@ START_TEST(writes_whole_events)
         strstr(seen(1)->body, "\"resourceVersion\":\"7\"},\"reason\":\"Unreadable\""));
     ck_assert_ptr_nonnull(strstr(seen(1)->body, "\"type\":\"Warning\""));
 }
-END_TEST
 
-START_TEST(counts_repetitions)
-{
+TEST(counts_repetitions) {
     struct vpa_object_ref changed = pod;
 
     vpa_events_record(events, &pod, "EvictedByVPA", "Pod was evicted.");
@@ -117,11 +114,9 @@ START_TEST(counts_repetitions)
     ck_assert_ptr_nonnull(strstr(seen(3)->body, "\"count\":3"));
     ck_assert_ptr_nonnull(strstr(seen(3)->body, "\"firstTimestamp\":\"2026-03-01T12:00:00Z\""));
 }
-END_TEST
 
 /* It would take memory for each pod that ever was. */
-START_TEST(what_did_not_happen_for_a_day_is_forgotten)
-{
+TEST(what_did_not_happen_for_a_day_is_forgotten) {
     vpa_events_record(events, &pod, "EvictedByVPA", "Pod was evicted.");
     vpa_loop_pump(loop, VPA_EVENTS_IDLE);
     vpa_events_record(events, &pod, "EvictedByVPA", "Pod was evicted.");
@@ -134,10 +129,8 @@ START_TEST(what_did_not_happen_for_a_day_is_forgotten)
     ck_assert_ptr_nonnull(strstr(seen(2)->body, "\"count\":1"));
     ck_assert_ptr_nonnull(strstr(seen(2)->body, "\"firstTimestamp\":\"2026-03-03T12:00:01Z\""));
 }
-END_TEST
 
-START_TEST(combines_similar_events)
-{
+TEST(combines_similar_events) {
     char message[64];
 
     for (int i = 0; i < 12; i++) {
@@ -160,11 +153,9 @@ START_TEST(combines_similar_events)
     vpa_events_flush(events, VPA_MINUTE);
     ck_assert_ptr_nonnull(strstr(seen(12)->body, "\"message\":\"VPA Updater evicted Pod d-99.\""));
 }
-END_TEST
 
 /* The same again is not similar: nine messages are written as they are however often each comes. */
-START_TEST(repetitions_are_not_combined)
-{
+TEST(repetitions_are_not_combined) {
     static const int order[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 4, 8, 0, 9};
     char message[64], want[128];
 
@@ -181,11 +172,9 @@ START_TEST(repetitions_are_not_combined)
     }
     ck_assert_ptr_nonnull(strstr(seen(12)->body, "{\"count\":3,"));
 }
-END_TEST
 
 /* The next one goes out when the one before it was answered. */
-START_TEST(writes_one_after_the_other)
-{
+TEST(writes_one_after_the_other) {
     answer_writes((struct sim_answer){.delay = VPA_SECOND});
     for (int i = 0; i < 4; i++)
         vpa_events_record(events, &pod, "R", i % 2 ? "odd" : "even");
@@ -202,11 +191,9 @@ START_TEST(writes_one_after_the_other)
     vpa_events_flush(events, VPA_MINUTE);
     ck_assert_uint_eq(count(), 5);
 }
-END_TEST
 
 /* Events are the same when all of this is: a difference in any of it begins anew. */
-START_TEST(what_makes_an_event)
-{
+TEST(what_makes_an_event) {
     const struct vpa_object_ref others[] = {
         {"v2", "Pod", "ns", "d-0", "uid-ns-d-0", NULL},
         {"v1", "Pot", "ns", "d-0", "uid-ns-d-0", NULL},
@@ -229,11 +216,9 @@ START_TEST(what_makes_an_event)
     vpa_events_flush(events, VPA_MINUTE);
     ck_assert_str_eq(seen(9)->method, "PATCH");
 }
-END_TEST
 
 /* Each event within ten minutes of the one before it belongs to the row; so do its repetitions. */
-START_TEST(rows_of_similar_events_end)
-{
+TEST(rows_of_similar_events_end) {
     char message[64];
 
     for (int i = 0; i < 10; i++) {
@@ -262,11 +247,9 @@ START_TEST(rows_of_similar_events_end)
         ck_assert_ptr_null(strstr(seen(11 + i)->body, "combined"));
     }
 }
-END_TEST
 
 /* A write that cannot be sent is tried twelve times, the second after a part of ten seconds. */
-START_TEST(tries_have_a_bound)
-{
+TEST(tries_have_a_bound) {
     fail_writes(11, 0, VPA_TRANSPORT_RESET);
     vpa_events_record(events, &pod, "R", "m");
     vpa_events_flush(events, VPA_HOUR);
@@ -284,10 +267,8 @@ START_TEST(tries_have_a_bound)
     ck_assert_uint_eq(count(), 36);
     ck_assert_uint_eq(vpa_events_pending(events), 0);
 }
-END_TEST
 
-START_TEST(filters_spam)
-{
+TEST(filters_spam) {
     for (int i = 0; i < 40; i++)
         vpa_events_record(events, &pod, "R", "same");
     vpa_events_flush(events, VPA_MINUTE);
@@ -299,10 +280,8 @@ START_TEST(filters_spam)
     ck_assert_uint_eq(count(), 26);
     ck_assert_ptr_nonnull(strstr(seen(25)->body, "\"count\":41,")); /* dropped ones were counted */
 }
-END_TEST
 
-START_TEST(bounds_the_queue)
-{
+TEST(bounds_the_queue) {
     char name[16];
 
     for (int i = 0; i < 1500; i++) {
@@ -315,10 +294,8 @@ START_TEST(bounds_the_queue)
     vpa_events_flush(events, VPA_MINUTE);
     ck_assert_uint_eq(count(), VPA_EVENTS_QUEUE);
 }
-END_TEST
 
-START_TEST(tries_transport_failures_again)
-{
+TEST(tries_transport_failures_again) {
     fail_writes(3, 0, VPA_TRANSPORT_REFUSED);
     vpa_events_record(events, &pod, "R", "m");
     vpa_events_flush(events, VPA_HOUR);
@@ -335,10 +312,8 @@ START_TEST(tries_transport_failures_again)
     ck_assert_uint_eq(count(), 17);
     ck_assert_uint_eq(vpa_events_pending(events), 0);
 }
-END_TEST
 
-START_TEST(odd_objects)
-{
+TEST(odd_objects) {
     const struct vpa_object_ref nameless = {NULL, "Pod", NULL, "UPPER_case", NULL, NULL};
 
     vpa_events_record(events, &nameless, "R", "m");
@@ -348,27 +323,8 @@ START_TEST(odd_objects)
     vpa_events_record(events, &nameless, "R", "m"); /* freed while queued */
     vpa_events_record(events, &nameless, "R", "n");
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("events");
-    TCase *c = tcase_create("events");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_test(c, writes_whole_events);
-    tcase_add_test(c, counts_repetitions);
-    tcase_add_test(c, what_did_not_happen_for_a_day_is_forgotten);
-    tcase_add_test(c, combines_similar_events);
-    tcase_add_test(c, repetitions_are_not_combined);
-    tcase_add_test(c, writes_one_after_the_other);
-    tcase_add_test(c, what_makes_an_event);
-    tcase_add_test(c, rows_of_similar_events_end);
-    tcase_add_test(c, tries_have_a_bound);
-    tcase_add_test(c, filters_spam);
-    tcase_add_test(c, bounds_the_queue);
-    tcase_add_test(c, tries_transport_failures_again);
-    tcase_add_test(c, odd_objects);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("events", setup, teardown);
 }

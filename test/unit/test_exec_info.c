@@ -63,8 +63,7 @@ static const struct {
      "{\"cluster\":" CLUSTER ",\"certificate-authority-data\":\"YQ==\"},\"interactive\":false}"},
 };
 
-START_TEST(what_a_plugin_is_told)
-{
+TEST_EACH(what_a_plugin_is_told, infos) {
     vpa_auto_free char *text =
         vpa_xprintf("{current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}],"
                     " clusters: [{name: k, cluster: {server: 'https://host:6443'%s}}],"
@@ -87,16 +86,8 @@ START_TEST(what_a_plugin_is_told)
     ck_assert_str_eq(told, want);
     vpa_kube_config_free(config);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("exec_info");
-    TCase *c = tcase_create("exec_info");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, 60);
-    tcase_add_loop_test(c, what_a_plugin_is_told, 0, (int)VPA_COUNT(infos));
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests_within(60, "exec_info", setup, teardown);
 }

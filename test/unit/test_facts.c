@@ -42,8 +42,7 @@ static void teardown(void)
 #define NAMES_OF_VPA                                                                               \
     "\"vpa\":{\"namespace\":\"n\",\"name\":\"v\",\"uid\":\"w\",\"resourceVersion\":\"8\"}"
 
-START_TEST(numbers_lose_nothing)
-{
+TEST(numbers_lose_nothing) {
     vpa_json_open_object(&w);
     vpa_facts_put_double(&w, "double", 0.1);
     vpa_facts_put_nanos(&w, "nanos", INT64_MIN);
@@ -51,7 +50,6 @@ START_TEST(numbers_lose_nothing)
     ck_assert_str_eq(vpa_buf_text(&text), "{\"double\":\"0x1.999999999999ap-4\","
                                           "\"nanos\":\"-9223372036854775808\"}");
 }
-END_TEST
 
 #define DECISION                                                                                   \
     "{\"now\":\"1772413200000000000\",\"updateThreshold\":\"0x1.999999999999ap-4\","               \
@@ -75,8 +73,7 @@ static struct vpa_decision_facts facts_of_decision(void)
                                        .evicts = true};
 }
 
-START_TEST(what_a_decision_rested_on)
-{
+TEST(what_a_decision_rested_on) {
     const struct vpa_decision_facts facts = facts_of_decision();
     struct vpa_decision decision;
     struct vpa_error err;
@@ -85,10 +82,8 @@ START_TEST(what_a_decision_rested_on)
     vpa_decision_encode(&w, &facts, &decision);
     ck_assert_str_eq(vpa_buf_text(&text), DECISION);
 }
-END_TEST
 
-START_TEST(what_rest_rested_on)
-{
+TEST(what_rest_rested_on) {
     struct vpa_update_memory *memory = vpa_update_memory_new();
     const struct vpa_replica_group group = {.ns = "n",
                                             .kind = "ReplicaSet",
@@ -122,11 +117,9 @@ START_TEST(what_rest_rested_on)
         "unknown\"}");
     vpa_update_memory_free(memory);
 }
-END_TEST
 
 /* A LimitRange that cannot be read: what the pod should have is not known, so that it is left. */
-START_TEST(rest_without_limits)
-{
+TEST(rest_without_limits) {
     struct vpa_update_memory *memory = vpa_update_memory_new();
     const struct vpa_replica_group group = {.configured = 3, .running = 3, .tolerance = 1};
     const struct vpa_update_options update = {.in_place_gate = true};
@@ -145,10 +138,8 @@ START_TEST(rest_without_limits)
     ck_assert_ptr_nonnull(strstr(vpa_buf_text(&text), "\"admission\":\"no-recommendation\""));
     vpa_update_memory_free(memory);
 }
-END_TEST
 
-START_TEST(what_a_patch_rested_on)
-{
+TEST(what_a_patch_rested_on) {
     const struct vpa_namespace_limits limits = {0};
     const struct vpa_pod_patch_options options = {.startup_boost = true,
                                                   .max_cpu_boost = vpa_quantity_milli(1500)};
@@ -169,11 +160,9 @@ START_TEST(what_a_patch_rested_on)
         "\"cpu\":\"4\"}}]},\"limits\":1357280397,\"before\":[{\"name\":\"c\",\"requests\":{"
         "\"cpu\":\"1\",\"memory\":\"1Gi\"},\"limits\":{\"cpu\":\"2\"}}],\"patch\":[1]}");
 }
-END_TEST
 
 /* What is not there is not written. */
-START_TEST(what_a_patch_did_not_rest_on)
-{
+TEST(what_a_patch_did_not_rest_on) {
     const struct vpa_pod_patch_options options = {.startup_boost = false};
     const struct vpa_patch_facts facts = {.review = "r",
                                           .pod = objects_pod(&arena, POD),
@@ -185,11 +174,9 @@ START_TEST(what_a_patch_did_not_rest_on)
                      "{\"review\":\"r\",\"startupBoost\":false,\"maxCPUBoost\":\"0\"," NAMES_OF_VPA
                      "}");
 }
-END_TEST
 
 /* Without containers: what an estimate is, the recommender's tests say. */
-START_TEST(what_a_recommendation_rested_on)
-{
+TEST(what_a_recommendation_rested_on) {
     const struct vpa_estimates estimates = {.count = 0};
     const struct vpa_rendering rendering = {
         .humanize_memory = true, .round_cpu_millicores = 7, .round_memory_bytes = 8};
@@ -210,21 +197,8 @@ START_TEST(what_a_recommendation_rested_on)
         "\"cpu\":\"2\",\"memory\":\"1Gi\"},\"lowerBound\":{\"cpu\":\"1500m\"},\"upperBound\":{"
         "\"cpu\":\"4\"}}]}}");
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("facts");
-    TCase *c = tcase_create("facts");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_test(c, numbers_lose_nothing);
-    tcase_add_test(c, what_a_decision_rested_on);
-    tcase_add_test(c, what_rest_rested_on);
-    tcase_add_test(c, rest_without_limits);
-    tcase_add_test(c, what_a_recommendation_rested_on);
-    tcase_add_test(c, what_a_patch_rested_on);
-    tcase_add_test(c, what_a_patch_did_not_rest_on);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("facts", setup, teardown);
 }

@@ -127,14 +127,12 @@ static const struct {
      "AllAlpha=false,CPUStartupBoost=false,InPlace=true,PerVPAConfig=false"},
 };
 
-START_TEST(accepts)
-{
+TEST_EACH(accepts, accepted) {
     struct vpa_error err = {0};
 
     ck_assert_msg(parse(&err, accepted[_i].args) == VPA_FLAGS_RUN, "%s", err.text);
     ck_assert_str_eq(printed(accepted[_i].flag), accepted[_i].value);
 }
-END_TEST
 
 static const struct {
     const char *args[5];
@@ -250,29 +248,24 @@ static const struct {
      "flag: unrecognized feature gate: inplace"},
 };
 
-START_TEST(refuses)
-{
+TEST_EACH(refuses, refused) {
     struct vpa_error err;
 
     ck_assert_int_eq(parse(&err, refused[_i].args), -1);
     ck_assert_str_eq(err.text, refused[_i].error);
     ck_assert_int_eq(err.code, VPA_INVALID);
 }
-END_TEST
 
 static const char *const helps[][3] = {{"--help"}, {"-h"}, {"--name", "x", "-h"}};
 
-START_TEST(asks_for_help)
-{
+TEST_EACH(asks_for_help, helps) {
     const char *args[5] = {helps[_i][0], helps[_i][1], helps[_i][2]};
 
     ck_assert_int_eq(parse(NULL, args), VPA_FLAGS_HELP);
 }
-END_TEST
 
 /* Letters of flags without a value may stand together; upstream has none, the grammar does. */
-START_TEST(reads_letters_together)
-{
+TEST(reads_letters_together) {
     struct {
         bool all, loud;
         int64_t level;
@@ -294,7 +287,6 @@ START_TEST(reads_letters_together)
     vpa_flag_format(&table, &lettered[2], true, &preset);
     ck_assert_str_eq(vpa_buf_text(&preset), "0");
 }
-END_TEST
 
 static const struct {
     const char *values[3];
@@ -310,8 +302,7 @@ static const struct {
     {{" InPlace = 0 , InPlace=f"}, true, false, true},
 };
 
-START_TEST(decides_gates)
-{
+TEST_EACH(decides_gates, gates) {
     struct vpa_gates g;
 
     vpa_gates_preset(&g);
@@ -321,10 +312,8 @@ START_TEST(decides_gates)
     ck_assert_int_eq(g.in_place, gates[_i].in_place);
     ck_assert_int_eq(g.per_vpa_config, gates[_i].per_vpa);
 }
-END_TEST
 
-START_TEST(starts_from_upstreams_gates)
-{
+TEST(starts_from_upstreams_gates) {
     struct vpa_gates g;
 
     vpa_gates_preset_upstream(&g);
@@ -334,10 +323,8 @@ START_TEST(starts_from_upstreams_gates)
     ck_assert_int_eq(vpa_gates_parse(&g, "AllAlpha=true,Nope=true", NULL), -1);
     ck_assert(!g.cpu_startup_boost);
 }
-END_TEST
 
-START_TEST(prints_the_usage_page)
-{
+TEST(prints_the_usage_page) {
     vpa_auto_buf text = VPA_BUF(1 << 20);
     char *argv[] = {(char *)(uintptr_t) "/bin/prog", (char *)(uintptr_t) "--nope"};
 
@@ -359,11 +346,9 @@ START_TEST(prints_the_usage_page)
     ck_assert_int_eq(vpa_flags_start(&flags, &arena, 1, argv, &text), -1);
     ck_assert_int_eq(vpa_flags_start(&flags, &arena, 0, argv, &text), -1);
 }
-END_TEST
 
 /* All help texts begin in one column. */
-START_TEST(aligns_the_usage_page)
-{
+TEST(aligns_the_usage_page) {
     vpa_auto_buf text = VPA_BUF(1 << 20);
 
     vpa_flags_usage(&flags, "p", &text);
@@ -374,7 +359,6 @@ START_TEST(aligns_the_usage_page)
     ck_assert_int_eq(strstr(name, "Name (") - name, strstr(other, "Namespace of") - other);
     ck_assert_int_eq(strstr(longest, "Ignore std") - longest, strstr(name, "Name (") - name);
 }
-END_TEST
 
 /* What is logged of the flags at that level. */
 static const char *log_of(const struct vpa_flags *table, int level)
@@ -397,8 +381,7 @@ static const char *log_of(const struct vpa_flags *table, int level)
     return text;
 }
 
-START_TEST(logs_the_flags)
-{
+TEST(logs_the_flags) {
     const char *args[] = {"--on", "--name=a\"b", "--skip-headers", NULL};
     struct vpa_error err;
 
@@ -409,10 +392,8 @@ START_TEST(logs_the_flags)
     ck_assert(strstr(text, "\n\"Flag has no effect\" flag=\"on\" reason=\"nothing to switch\"\n"));
     ck_assert(!strstr(text, "flag=\"profiling\""));
 }
-END_TEST
 
-START_TEST(logs_no_secret)
-{
+TEST(logs_no_secret) {
     static const char *values[] = {"hush", ""};
     static const struct vpa_flag secrets[] = {
         {.name = "password", .kind = VPA_FLAG_KIND_STRING, .secret = true, .offset = 0},
@@ -423,10 +404,8 @@ START_TEST(logs_no_secret)
     ck_assert_str_eq(log_of(&table, 2), "FLAG: --none=\"\"\nFLAG: --password=\"***\"\n");
     ck_assert_str_eq(log_of(&table, 1), "");
 }
-END_TEST
 
-START_TEST(applies_the_logging_flags)
-{
+TEST(applies_the_logging_flags) {
     const char *good[] = {"-v1", "--logging-format=json", NULL};
     const char *bad[] = {"--logging-format=xml", NULL};
     const char *quiet[] = {"--legacy-stderr-threshold-behavior=false", "--stderrthreshold=9", NULL};
@@ -443,10 +422,8 @@ START_TEST(applies_the_logging_flags)
     ck_assert_int_eq(parse(&err, loud), 0);
     ck_assert_int_eq(vpa_common_flags_apply(&config.common, NULL, &err), 0);
 }
-END_TEST
 
-START_TEST(checks_namespaces)
-{
+TEST(checks_namespaces) {
     struct vpa_common_flags c = {.vpa_object_namespace = "", .ignored_vpa_object_namespaces = ""};
     struct vpa_error err;
 
@@ -465,7 +442,6 @@ START_TEST(checks_namespaces)
     ck_assert(vpa_common_flags_ignore(&c, "b"));
     ck_assert(!vpa_common_flags_ignore(&c, "c")); /* blanks are not trimmed */
 }
-END_TEST
 
 static const struct {
     double qps, burst;
@@ -478,8 +454,7 @@ static const struct {
     {1, 1e300, 0, 1, INT32_MAX}, {1, NAN, -1, 0, 0},      {1, -1e300, -1, 0, 0},
 };
 
-START_TEST(reads_rates)
-{
+TEST_EACH(reads_rates, rates) {
     struct vpa_common_flags c = {.kube_api_qps = rates[_i].qps, .kube_api_burst = rates[_i].burst};
     double qps = 0;
     int burst = 0;
@@ -489,7 +464,6 @@ START_TEST(reads_rates)
     ck_assert(qps == rates[_i].rate);
     ck_assert_int_eq(burst, rates[_i].most);
 }
-END_TEST
 
 static const struct {
     const char *lock;
@@ -508,8 +482,7 @@ static const struct {
     {"leases", 0, -5, -50, 2, "leaseDuration must be greater than zero"},
 };
 
-START_TEST(checks_leader_election)
-{
+TEST_EACH(checks_leader_election, elections) {
     struct vpa_leader_flags l = {.elect = true,
                                  .lease_duration = elections[_i].lease * VPA_SECOND,
                                  .renew_deadline = elections[_i].renew * VPA_SECOND,
@@ -527,28 +500,8 @@ START_TEST(checks_leader_election)
     l.elect = false;
     ck_assert_int_eq(vpa_leader_flags_check(&l, &status, &err), 0);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("flags");
-    TCase *tc = tcase_create("flags");
-
-    tcase_add_checked_fixture(tc, NULL, release);
-    tcase_add_loop_test(tc, accepts, 0, VPA_COUNT(accepted));
-    tcase_add_loop_test(tc, refuses, 0, VPA_COUNT(refused));
-    tcase_add_loop_test(tc, asks_for_help, 0, VPA_COUNT(helps));
-    tcase_add_test(tc, reads_letters_together);
-    tcase_add_loop_test(tc, decides_gates, 0, VPA_COUNT(gates));
-    tcase_add_test(tc, starts_from_upstreams_gates);
-    tcase_add_test(tc, prints_the_usage_page);
-    tcase_add_test(tc, aligns_the_usage_page);
-    tcase_add_test(tc, logs_the_flags);
-    tcase_add_test(tc, logs_no_secret);
-    tcase_add_test(tc, applies_the_logging_flags);
-    tcase_add_test(tc, checks_namespaces);
-    tcase_add_loop_test(tc, reads_rates, 0, VPA_COUNT(rates));
-    tcase_add_loop_test(tc, checks_leader_election, 0, VPA_COUNT(elections));
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("flags", NULL, release);
 }

@@ -45,8 +45,7 @@ static const struct {
     {"maximum is NaN", NAN, 1, 1.1, 0.1}, {"negative maximum", -1, 1, 1.1, 0.1},
 };
 
-START_TEST(refuses_exponential_options)
-{
+TEST_EACH(refuses_exponential_options, bad_exponential) {
     struct vpa_histogram_options o;
     struct vpa_error err;
 
@@ -58,10 +57,8 @@ START_TEST(refuses_exponential_options)
     ck_assert_str_eq(err.text,
                      "maxValue, firstBucketSize and epsilon must be > 0.0, ratio must be > 1.0");
 }
-END_TEST
 
-START_TEST(refuses_linear_options_and_too_many_buckets)
-{
+TEST(refuses_linear_options_and_too_many_buckets) {
     struct vpa_histogram_options o;
     struct vpa_error err;
 
@@ -75,7 +72,6 @@ START_TEST(refuses_linear_options_and_too_many_buckets)
                      -1);
     ck_assert_int_eq(err.code, VPA_LIMIT);
 }
-END_TEST
 
 static const struct {
     double value;
@@ -86,14 +82,11 @@ static const struct {
     {1021.2, 175}, {5000, 175}, {-1, 0},    {INFINITY, 175}, {NAN, 0},
 };
 
-START_TEST(finds_buckets)
-{
+TEST_EACH(finds_buckets, cpu_buckets) {
     ck_assert_uint_eq(vpa_histogram_find_bucket(&cpu, cpu_buckets[_i].value), cpu_buckets[_i].cpu);
 }
-END_TEST
 
-START_TEST(borders_are_those_of_the_reference)
-{
+TEST(borders_are_those_of_the_reference) {
     ck_assert_uint_eq(cpu.buckets, 176);
     ck_assert_uint_eq(memory.buckets, 176);
     ck_assert_double_eq(vpa_histogram_bucket_start(&memory, 4), 43101249.999999963);
@@ -109,10 +102,8 @@ START_TEST(borders_are_those_of_the_reference)
         ck_assert_uint_eq(vpa_histogram_find_bucket(&cpu, vpa_histogram_bucket_start(&cpu, i)),
                           i - 1);
 }
-END_TEST
 
-START_TEST(options_are_compared_by_all_parameters)
-{
+TEST(options_are_compared_by_all_parameters) {
     struct vpa_histogram_options other = cpu;
 
     ck_assert(vpa_histogram_options_equal(&cpu, &cpu));
@@ -133,7 +124,6 @@ START_TEST(options_are_compared_by_all_parameters)
     other.buckets = 1;
     ck_assert(!vpa_histogram_options_equal(&cpu, &other));
 }
-END_TEST
 
 /* ---- examples ---- */
 
@@ -142,8 +132,7 @@ static const struct {
 } plain_percentiles[] = {{0.0, 2}, {0.1, 2}, {0.2, 3}, {0.3, 3},  {0.4, 4},
                          {0.6, 4}, {0.7, 5}, {1.0, 5}, {-1.0, 2}, {2.0, 5}};
 
-START_TEST(percentiles_are_ends_of_buckets)
-{
+TEST_EACH(percentiles_are_ends_of_buckets, plain_percentiles) {
     struct vpa_histogram h;
 
     vpa_histogram_init(&h, &ten);
@@ -154,10 +143,8 @@ START_TEST(percentiles_are_ends_of_buckets)
                         plain_percentiles[_i].value);
     vpa_histogram_release(&h);
 }
-END_TEST
 
-START_TEST(last_bucket_has_no_end)
-{
+TEST(last_bucket_has_no_end) {
     struct vpa_histogram h;
 
     vpa_histogram_init(&h, &ten);
@@ -165,10 +152,8 @@ START_TEST(last_bucket_has_no_end)
     ck_assert_double_eq(vpa_histogram_percentile(&h, 0.5), 10.0);
     vpa_histogram_release(&h);
 }
-END_TEST
 
-START_TEST(light_edges_leave_the_range_but_keep_their_weight)
-{
+TEST(light_edges_leave_the_range_but_keep_their_weight) {
     struct vpa_histogram h;
     struct vpa_histogram sum;
 
@@ -195,10 +180,8 @@ START_TEST(light_edges_leave_the_range_but_keep_their_weight)
     vpa_histogram_release(&h);
     vpa_histogram_release(&sum);
 }
-END_TEST
 
-START_TEST(light_samples_do_not_widen_the_range)
-{
+TEST(light_samples_do_not_widen_the_range) {
     struct vpa_histogram h;
 
     vpa_histogram_init(&h, &ten);
@@ -214,11 +197,9 @@ START_TEST(light_samples_do_not_widen_the_range)
     ck_assert_ptr_null(h.weights.many);
     vpa_histogram_release(&h);
 }
-END_TEST
 
 /* Percentiles are shares of what is left. */
-START_TEST(what_was_taken_out_counts_no_more)
-{
+TEST(what_was_taken_out_counts_no_more) {
     struct vpa_histogram h, other;
 
     vpa_histogram_init(&h, &ten);
@@ -235,10 +216,8 @@ START_TEST(what_was_taken_out_counts_no_more)
     vpa_histogram_release(&h);
     vpa_histogram_release(&other);
 }
-END_TEST
 
-START_TEST(equal_compares_range_and_weights)
-{
+TEST(equal_compares_range_and_weights) {
     struct vpa_histogram a;
     struct vpa_histogram b;
 
@@ -259,11 +238,9 @@ START_TEST(equal_compares_range_and_weights)
     vpa_histogram_release(&a);
     vpa_histogram_release(&b);
 }
-END_TEST
 
 /* Where weights are alike as far as one of them goes. */
-START_TEST(equal_compares_what_only_one_has)
-{
+TEST(equal_compares_what_only_one_has) {
     struct vpa_histogram a, b, others;
 
     vpa_histogram_init(&a, &ten);
@@ -282,11 +259,9 @@ START_TEST(equal_compares_what_only_one_has)
     vpa_histogram_release(&b);
     vpa_histogram_release(&others);
 }
-END_TEST
 
 /* A sum that was rounded otherwise is the same sum. */
-START_TEST(equal_allows_for_rounding)
-{
+TEST(equal_allows_for_rounding) {
     struct vpa_histogram a, b;
 
     vpa_histogram_init(&a, &ten);
@@ -299,10 +274,8 @@ START_TEST(equal_allows_for_rounding)
     vpa_histogram_release(&a);
     vpa_histogram_release(&b);
 }
-END_TEST
 
-START_TEST(text_shows_range_and_percentiles)
-{
+TEST(text_shows_range_and_percentiles) {
     struct vpa_histogram h;
     vpa_auto_buf text = VPA_BUF(4096);
 
@@ -313,12 +286,10 @@ START_TEST(text_shows_range_and_percentiles)
     ck_assert_int_eq(strncmp(vpa_buf_text(&text), start, strlen(start)), 0);
     vpa_histogram_release(&h);
 }
-END_TEST
 
 /* ---- stored form ---- */
 
-START_TEST(saves_relative_to_the_heaviest)
-{
+TEST(saves_relative_to_the_heaviest) {
     struct vpa_histogram h;
     struct vpa_bucket_weight w[11];
 
@@ -333,7 +304,6 @@ START_TEST(saves_relative_to_the_heaviest)
     ck_assert_int_eq(w[0].bucket, 2);
     vpa_histogram_release(&h);
 }
-END_TEST
 
 static const struct {
     const char *name;
@@ -351,8 +321,7 @@ static const struct {
     {"negative bucket", {{-3, 1}}, 1, 1, "checkpoint has a negative bucket -3"},
 };
 
-START_TEST(refuses_checkpoints_untouched)
-{
+TEST_EACH(refuses_checkpoints_untouched, bad_checkpoints) {
     struct vpa_histogram h;
     struct vpa_error err;
 
@@ -365,10 +334,8 @@ START_TEST(refuses_checkpoints_untouched)
     ck_assert_double_eq(h.total, 2);
     vpa_histogram_release(&h);
 }
-END_TEST
 
-START_TEST(loads_in_proportion_and_adds)
-{
+TEST(loads_in_proportion_and_adds) {
     const struct vpa_bucket_weight w[] = {{0, 1}, {1, 2}};
     const struct vpa_bucket_weight nothing[] = {{3, 0}};
     struct vpa_histogram h;
@@ -385,10 +352,8 @@ START_TEST(loads_in_proportion_and_adds)
     ck_assert_double_eq(h.total, 9);
     vpa_histogram_release(&h);
 }
-END_TEST
 
-START_TEST(rounding_at_the_edge_does_not_empty_a_histogram)
-{
+TEST(rounding_at_the_edge_does_not_empty_a_histogram) {
     struct vpa_histogram_options o;
     struct vpa_histogram h;
     struct vpa_histogram again;
@@ -409,7 +374,6 @@ START_TEST(rounding_at_the_edge_does_not_empty_a_histogram)
     vpa_histogram_release(&again);
     vpa_histogram_options_release(&o);
 }
-END_TEST
 
 /* ---- the naive reference ---- */
 
@@ -521,8 +485,7 @@ static double random_double(unsigned *seed)
     return (double)(*seed >> 8) / 16777216.0;
 }
 
-START_TEST(equals_a_naive_reference)
-{
+TEST_TIMES(equals_a_naive_reference, 20) {
     unsigned seed = (unsigned)_i * 7919u + 1;
     const struct vpa_histogram_options *o = _i % 2 ? &cpu : &ten;
     double range = _i % 2 ? 2000.0 : 12.0;
@@ -563,11 +526,9 @@ START_TEST(equals_a_naive_reference)
     for (int i = 0; i < 3; i++)
         vpa_histogram_release(&h[i]);
 }
-END_TEST
 
 /* There are as many histograms as containers: 64 buckets have one word of bits. */
-START_TEST(bits_take_no_more_words_than_needed)
-{
+TEST(bits_take_no_more_words_than_needed) {
     struct vpa_histogram h;
 
     vpa_histogram_init(&h, &cpu);
@@ -578,11 +539,9 @@ START_TEST(bits_take_no_more_words_than_needed)
     ck_assert_uint_le(malloc_usable_size(h.weights.some), 3 * sizeof(double));
     vpa_histogram_release(&h);
 }
-END_TEST
 
 /* A job that did nothing and then much: two weights, not all buckets between them. */
-START_TEST(what_lies_far_apart_is_stored_with_gaps)
-{
+TEST(what_lies_far_apart_is_stored_with_gaps) {
     struct vpa_histogram h;
     uint32_t first = vpa_histogram_find_bucket(&cpu, 0.0);
     uint32_t last = vpa_histogram_find_bucket(&cpu, 800.0);
@@ -605,11 +564,9 @@ START_TEST(what_lies_far_apart_is_stored_with_gaps)
     ck_assert_double_eq(vpa_histogram_weight(&h, first), 1.5);
     vpa_histogram_release(&h);
 }
-END_TEST
 
 /* A bucket comes back within half a unit of 1/10000 of the heaviest one, relative to the sum. */
-START_TEST(round_trip_keeps_percentiles)
-{
+TEST_TIMES(round_trip_keeps_percentiles, 5) {
     unsigned seed = (unsigned)_i + 77;
     struct vpa_histogram h;
     struct vpa_histogram again;
@@ -638,38 +595,8 @@ START_TEST(round_trip_keeps_percentiles)
     vpa_histogram_release(&h);
     vpa_histogram_release(&again);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("histogram");
-    TCase *tc = tcase_create("histogram");
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_loop_test(tc, refuses_exponential_options, 0,
-                        sizeof(bad_exponential) / sizeof(bad_exponential[0]));
-    tcase_add_test(tc, refuses_linear_options_and_too_many_buckets);
-    tcase_add_loop_test(tc, finds_buckets, 0, sizeof(cpu_buckets) / sizeof(cpu_buckets[0]));
-    tcase_add_test(tc, borders_are_those_of_the_reference);
-    tcase_add_test(tc, options_are_compared_by_all_parameters);
-    tcase_add_loop_test(tc, percentiles_are_ends_of_buckets, 0,
-                        sizeof(plain_percentiles) / sizeof(plain_percentiles[0]));
-    tcase_add_test(tc, last_bucket_has_no_end);
-    tcase_add_test(tc, light_edges_leave_the_range_but_keep_their_weight);
-    tcase_add_test(tc, light_samples_do_not_widen_the_range);
-    tcase_add_test(tc, what_was_taken_out_counts_no_more);
-    tcase_add_test(tc, equal_compares_range_and_weights);
-    tcase_add_test(tc, equal_compares_what_only_one_has);
-    tcase_add_test(tc, equal_allows_for_rounding);
-    tcase_add_test(tc, text_shows_range_and_percentiles);
-    tcase_add_test(tc, saves_relative_to_the_heaviest);
-    tcase_add_loop_test(tc, refuses_checkpoints_untouched, 0,
-                        sizeof(bad_checkpoints) / sizeof(bad_checkpoints[0]));
-    tcase_add_test(tc, loads_in_proportion_and_adds);
-    tcase_add_test(tc, rounding_at_the_edge_does_not_empty_a_histogram);
-    tcase_add_test(tc, what_lies_far_apart_is_stored_with_gaps);
-    tcase_add_test(tc, bits_take_no_more_words_than_needed);
-    tcase_add_loop_test(tc, equals_a_naive_reference, 0, 20);
-    tcase_add_loop_test(tc, round_trip_keeps_percentiles, 0, 5);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("histogram", setup, teardown);
 }

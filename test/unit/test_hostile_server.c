@@ -141,8 +141,7 @@ static bool is_open(int fd)
 }
 
 /* More than it can hold, who say nothing, go, and leave it as it was. */
-START_TEST(many_silent_connections)
-{
+TEST_TIMES(many_silent_connections, 2) {
     bool tls = _i == 1;
 
     start(tls, (struct vpa_http_server_options){0});
@@ -158,10 +157,8 @@ START_TEST(many_silent_connections)
         expect_answer(tls);
     }
 }
-END_TEST
 
-START_TEST(stops_while_connections_hang)
-{
+TEST_TIMES(stops_while_connections_hang, 2) {
     static const char *const half[] = {"", "GET / HT", "POST / HTTP/1.1\r\nHost: h\r\n",
                                        "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nab"};
     bool tls = _i == 1;
@@ -175,11 +172,9 @@ START_TEST(stops_while_connections_hang)
     expect_answer(tls);
     stop();
 }
-END_TEST
 
 /* One address with all its connections does not take the place of another's. */
-START_TEST(a_greedy_address_displaces_itself)
-{
+TEST(a_greedy_address_displaces_itself) {
     int other;
 
     start(false, (struct vpa_http_server_options){.connections_max = 16});
@@ -196,11 +191,9 @@ START_TEST(a_greedy_address_displaces_itself)
     dprintf(other, "GET /again HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
     ck_assert_ptr_nonnull(strstr(read_to_end(other), "GET /again"));
 }
-END_TEST
 
 /* Silent ones that hold the last descriptors make way as those do that hold the last places. */
-START_TEST(descriptors_run_out)
-{
+TEST_TIMES(descriptors_run_out, 2) {
     struct rlimit usual, few;
     int crowd[20], asking;
 
@@ -222,7 +215,6 @@ START_TEST(descriptors_run_out)
     if (_i == 0) /* with TLS it is no question, but its end shows that it was taken in */
         ck_assert_ptr_nonnull(strstr(answer, "GET /x"));
 }
-END_TEST
 
 /* What a good client of a busy machine keeps to. */
 #define BRIEF (1500 * VPA_MILLISECOND)
@@ -251,8 +243,7 @@ static bool dawdled(void *ctx)
     return has_ended(ctx);
 }
 
-START_TEST(dawdlers_are_dropped)
-{
+TEST_EACH(dawdlers_are_dropped, dawdlers) {
     struct end e = {0};
 
     start(false, dawdlers[_i].options);
@@ -261,11 +252,9 @@ START_TEST(dawdlers_are_dropped)
     ck_assert(comes_true(has_ended, &e));
     expect_answer(false);
 }
-END_TEST
 
 /* Whoever was answered may stay for another question, however short the other times are. */
-START_TEST(the_answered_may_stay)
-{
+TEST(the_answered_may_stay) {
     int fd;
 
     start(false,
@@ -277,11 +266,9 @@ START_TEST(the_answered_may_stay)
     dprintf(fd, "GET /again HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
     ck_assert_ptr_nonnull(strstr(read_to_end(fd), "GET /again"));
 }
-END_TEST
 
 /* A byte now and then does not help. */
-START_TEST(slow_heads_are_dropped)
-{
+TEST(slow_heads_are_dropped) {
     struct end e = {0};
 
     start(false, (struct vpa_http_server_options){.head_timeout = BRIEF});
@@ -293,11 +280,9 @@ START_TEST(slow_heads_are_dropped)
     ck_assert_ptr_null(strstr(e.text, " 200 "));
     expect_answer(false);
 }
-END_TEST
 
 /* The first flight of a client of TLS 1.2, byte by byte, and then nothing. */
-START_TEST(slow_handshakes_are_dropped)
-{
+TEST(slow_handshakes_are_dropped) {
     static const unsigned char hello[] = {0x16, 0x03, 0x01, 0x00, 0x49, 0x01, 0x00, 0x00};
     int fd;
 
@@ -311,11 +296,9 @@ START_TEST(slow_handshakes_are_dropped)
     ck_assert_str_eq(read_to_end(fd), "");
     expect_answer(true);
 }
-END_TEST
 
 /* Whoever has finished it has the time of a head. */
-START_TEST(a_finished_handshake_has_time)
-{
+TEST(a_finished_handshake_has_time) {
     const struct vpa_http_client_options good = {.ca_data = ca.cert_pem};
 
     start(true, (struct vpa_http_server_options){.handshake_timeout = VPA_SECOND,
@@ -336,11 +319,9 @@ START_TEST(a_finished_handshake_has_time)
     ck_assert_msg(strstr(answer, "GET /late") != NULL, "%s", answer);
     vpa_transport_free(t);
 }
-END_TEST
 
 /* Large bodies that drip do not keep others from being answered. */
-START_TEST(dripping_bodies)
-{
+TEST_TIMES(dripping_bodies, 2) {
     start(_i == 1, (struct vpa_http_server_options){.connections_max = 128});
     for (int i = 0; i < 100; i++)
         dprintf(connect_from(2), "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5242880\r\n\r\nx");
@@ -352,7 +333,6 @@ START_TEST(dripping_bodies)
     }
     stop();
 }
-END_TEST
 
 /* Who asks for 3 MiB and does not read them. */
 static int ask_for_much(int host)
@@ -391,8 +371,7 @@ static int buffer_of(int fd, int which)
 }
 
 /* A peer that has sent a large body well, and takes nothing of a large answer. */
-START_TEST(the_kernel_keeps_little)
-{
+TEST(the_kernel_keeps_little) {
     static char bytes[65536];
     int fd;
 
@@ -409,13 +388,11 @@ START_TEST(the_kernel_keeps_little)
     ck_assert_int_le(buffer_of(other_end(fd), SO_SNDBUF), 256 << 10);
     ck_assert_int_le(buffer_of(other_end(fd), SO_RCVBUF), 128 << 10);
 }
-END_TEST
 
 /* TLS is written in records. Where the kernel has no room for more than a segment of the loopback,
  * 64 KiB, each waits for its acknowledgement, which is 40 ms late: 3 MiB take 2 s, else less than
  * 0.1 s. The best of some rounds, as a busy machine is slow now and then, but not each time. */
-START_TEST(who_reads_a_large_answer_waits_for_no_acknowledgement)
-{
+TEST(who_reads_a_large_answer_waits_for_no_acknowledgement) {
     const struct vpa_http_client_options trusting = {.ca_data = ca.cert_pem};
     int64_t best = VPA_HOUR;
 
@@ -432,7 +409,6 @@ START_TEST(who_reads_a_large_answer_waits_for_no_acknowledgement)
     ck_assert_int_le(best, VPA_SECOND);
     vpa_transport_free(t);
 }
-END_TEST
 
 static const char *read_begin(int fd)
 {
@@ -446,8 +422,7 @@ static const char *read_begin(int fd)
 /* What unread answers hold beyond their first 64 KiB is bounded: here by what two have. Small ones
  * have room always, large ones of somebody else at the cost of who holds most; who holds it has
  * none for more. */
-START_TEST(unread_answers_are_bounded)
-{
+TEST_TIMES(unread_answers_are_bounded, 2) {
     const struct vpa_http_server_options options = {.address = "127.0.0.1:0",
                                                     .handler = handle,
                                                     .threads = (unsigned)_i,
@@ -467,7 +442,6 @@ START_TEST(unread_answers_are_bounded)
     vpa_transport_free(t);
     read_to_end(first);
 }
-END_TEST
 
 static void handle_with_room(void *ctx, const struct vpa_server_request *q,
                              struct vpa_server_response *r)
@@ -479,8 +453,7 @@ static void handle_with_room(void *ctx, const struct vpa_server_request *q,
 }
 
 /* Room that a handler has taken is not taken again behind it. */
-START_TEST(a_handler_knows_whether_there_is_room)
-{
+TEST(a_handler_knows_whether_there_is_room) {
     start(false, (struct vpa_http_server_options){.handler = handle_with_room,
                                                   .answers_max = 2 * ((3 << 20) - (64 << 10))});
     ask_for_much(2);
@@ -488,7 +461,6 @@ START_TEST(a_handler_knows_whether_there_is_room)
     ck_assert(strstr(second, " 200 ") && !strstr(second, "nothing was done"));
     ck_assert_ptr_nonnull(strstr(read_begin(ask_for_much(2)), "nothing was done"));
 }
-END_TEST
 
 /* A handler that a hostile body keeps busy: until somebody says so. */
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
@@ -562,8 +534,7 @@ static void start_with_worker(void)
     ck_assert_msg(server != NULL, "%s", err.text);
 }
 
-START_TEST(large_bodies_keep_nobody_waiting)
-{
+TEST(large_bodies_keep_nobody_waiting) {
     int first, second;
 
     start_with_worker();
@@ -577,11 +548,9 @@ START_TEST(large_bodies_keep_nobody_waiting)
     ck_assert_ptr_nonnull(strstr(read_to_end(first), "POST /large [] 100000"));
     ck_assert_ptr_nonnull(strstr(read_to_end(second), "POST /large [] 100000"));
 }
-END_TEST
 
 /* Its only thread is busy, so it has not looked at anybody whom the listener has let in. */
-START_TEST(who_comes_while_the_threads_are_behind_waits)
-{
+TEST(who_comes_while_the_threads_are_behind_waits) {
     const struct vpa_http_server_options options = {
         .address = "127.0.0.1:0", .handler = handle_slowly, .threads = 1, .connections_max = 2};
 
@@ -599,7 +568,6 @@ START_TEST(who_comes_while_the_threads_are_behind_waits)
     open_gate(NULL);
     ck_assert_ptr_nonnull(strstr(read_to_end(last), "GET /last"));
 }
-END_TEST
 
 /* The server lets the first go on only when the second was told that it has no turn. */
 static void *open_gate_after(void *ctx)
@@ -614,8 +582,7 @@ static void *open_gate_after(void *ctx)
 }
 
 /* What has not begun when the server stops is not begun. */
-START_TEST(stops_with_large_bodies_waiting)
-{
+TEST(stops_with_large_bodies_waiting) {
     struct end second = {0};
     pthread_t thread;
     int first;
@@ -632,7 +599,6 @@ START_TEST(stops_with_large_bodies_waiting)
     read_to_end(first);
     ck_assert_ptr_null(strstr(second.text, "POST /large"));
 }
-END_TEST
 
 static const char *const nonsense[] = {
     "GET / HTTP/1.1\r\nHost: h\r\n\r\n",
@@ -643,8 +609,7 @@ static const char *const nonsense[] = {
     "SSH-2.0-OpenSSH_9.2\r\n",
 };
 
-START_TEST(nonsense_before_tls)
-{
+TEST_EACH(nonsense_before_tls, nonsense) {
     int fd;
 
     start(true, (struct vpa_http_server_options){.handshake_timeout = BRIEF});
@@ -654,11 +619,9 @@ START_TEST(nonsense_before_tls)
     ck_assert_ptr_null(strstr(answer, "200"));
     expect_answer(true);
 }
-END_TEST
 
 /* A client of TLS 1.2 that wants a new handshake gets none, and nobody else notices. */
-START_TEST(renegotiation)
-{
+TEST(renegotiation) {
     start(true, (struct vpa_http_server_options){0});
     vpa_auto_free char *command = vpa_xprintf(
         "(sleep 0.3; echo R; sleep 0.3; echo R 2>/dev/null; sleep 0.3) | openssl s_client -tls1_2 "
@@ -667,34 +630,8 @@ START_TEST(renegotiation)
     ck_assert_int_ne(system(command), -1);
     expect_answer(true);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("hostile_server");
-    TCase *c = tcase_create("hostile");
-
-    tcase_add_checked_fixture(c, hostile_setup, hostile_teardown);
-    tcase_set_timeout(c, 60);
-    tcase_add_loop_test(c, many_silent_connections, 0, 2);
-    tcase_add_loop_test(c, stops_while_connections_hang, 0, 2);
-    tcase_add_test(c, a_greedy_address_displaces_itself);
-    tcase_add_loop_test(c, descriptors_run_out, 0, 2);
-    tcase_add_loop_test(c, dawdlers_are_dropped, 0, (int)VPA_COUNT(dawdlers));
-    tcase_add_test(c, the_answered_may_stay);
-    tcase_add_test(c, slow_heads_are_dropped);
-    tcase_add_test(c, slow_handshakes_are_dropped);
-    tcase_add_test(c, a_finished_handshake_has_time);
-    tcase_add_loop_test(c, dripping_bodies, 0, 2);
-    tcase_add_test(c, the_kernel_keeps_little);
-    tcase_add_test(c, who_reads_a_large_answer_waits_for_no_acknowledgement);
-    tcase_add_loop_test(c, unread_answers_are_bounded, 0, 2);
-    tcase_add_test(c, a_handler_knows_whether_there_is_room);
-    tcase_add_test(c, large_bodies_keep_nobody_waiting);
-    tcase_add_test(c, who_comes_while_the_threads_are_behind_waits);
-    tcase_add_test(c, stops_with_large_bodies_waiting);
-    tcase_add_loop_test(c, nonsense_before_tls, 0, (int)VPA_COUNT(nonsense));
-    tcase_add_test(c, renegotiation);
-    suite_add_tcase(suite, c);
-    return run(suite);
+    return run_tests_within(60, "hostile_server", hostile_setup, hostile_teardown);
 }

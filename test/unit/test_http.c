@@ -10,8 +10,7 @@
 #include "vpa/base/file.h"
 #include "vpa/net/tls.h"
 
-START_TEST(plain_http)
-{
+TEST_TIMES(plain_http, 3) {
     struct vpa_http_server *server = serve((unsigned)_i, NULL);
     struct vpa_transport *t = connect_to(vpa_http_server_port(server), NULL);
 
@@ -19,7 +18,6 @@ START_TEST(plain_http)
     vpa_transport_free(t);
     vpa_http_server_free(server);
 }
-END_TEST
 
 /* Peers that do nothing */
 
@@ -35,8 +33,7 @@ static void read_some(int fd, char *out, size_t size)
     out[n] = '\0';
 }
 
-START_TEST(waits_for_descriptors)
-{
+TEST_TIMES(waits_for_descriptors, 2) {
     struct vpa_http_server *server = serve((unsigned)_i, NULL);
     struct rlimit before, none;
     char answer[64] = "";
@@ -56,7 +53,6 @@ START_TEST(waits_for_descriptors)
     close(fd);
     vpa_http_server_free(server);
 }
-END_TEST
 
 /* One answer of a connection that is kept, into a text of that size. */
 static void ask_on(int fd, char *answer, size_t size)
@@ -66,8 +62,7 @@ static void ask_on(int fd, char *answer, size_t size)
     ck_assert_ptr_nonnull(strstr(answer, "200 OK"));
 }
 
-START_TEST(says_farewell)
-{
+TEST_TIMES(says_farewell, 3) {
     struct vpa_http_server *server = serve((unsigned)_i, NULL);
     int kept = socket(AF_INET, SOCK_STREAM, 0), fresh = socket(AF_INET, SOCK_STREAM, 0);
     char answer[1024] = "";
@@ -85,11 +80,9 @@ START_TEST(says_farewell)
     close(fresh);
     vpa_http_server_free(server);
 }
-END_TEST
 
 /* Many large bodies at once: those that fit are taken, small ones always. */
-START_TEST(bounds_all_bodies_together)
-{
+TEST_TIMES(bounds_all_bodies_together, 2) {
     const struct vpa_http_server_options options = {.address = "127.0.0.1:0",
                                                     .handler = handle,
                                                     .threads = (unsigned)_i,
@@ -129,7 +122,6 @@ START_TEST(bounds_all_bodies_together)
     vpa_transport_free(t);
     vpa_http_server_free(server);
 }
-END_TEST
 
 /* What a peer sends before it falls silent, or goes when `leaves`: costs no time and no memory. */
 static const struct {
@@ -150,8 +142,7 @@ static const struct {
     {"\x16\x03\x01 no TLS here", true},
 };
 
-START_TEST(silent_peers_cost_nothing)
-{
+TEST_TIMES(silent_peers_cost_nothing, 2 * VPA_COUNT(silences)) {
     struct vpa_http_server *server = serve(_i % 2 ? 1 : 0, NULL);
     size_t row = (size_t)_i / 2;
     int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -167,7 +158,6 @@ START_TEST(silent_peers_cost_nothing)
         close(fd);
     vpa_http_server_free(server);
 }
-END_TEST
 
 /* Addresses and ports */
 
@@ -189,8 +179,7 @@ static const struct {
     {":-1", -1, "", 0},
 };
 
-START_TEST(parses_addresses)
-{
+TEST_EACH(parses_addresses, addresses) {
     char host[256] = "";
     int port = 0;
 
@@ -198,10 +187,8 @@ START_TEST(parses_addresses)
     ck_assert_str_eq(host, addresses[_i].host);
     ck_assert_int_eq(port, addresses[_i].port);
 }
-END_TEST
 
-START_TEST(ports_that_cannot_be_had)
-{
+TEST(ports_that_cannot_be_had) {
     struct vpa_http_server_options options = {.address = "127.0.0.1:0", .handler = handle};
     struct vpa_http_server *server = vpa_http_server_new(loop, &options, &err);
     vpa_auto_free char *same = vpa_xprintf("127.0.0.1:%d", vpa_http_server_port(server));
@@ -218,7 +205,6 @@ START_TEST(ports_that_cannot_be_had)
     vpa_http_server_free(all);
     vpa_http_server_free(server);
 }
-END_TEST
 
 /* A peer that sends fixed bytes to whoever connects, then closes (or resets, or stays silent). */
 enum rude_end { CLOSE, RESET, SILENT };
@@ -296,8 +282,7 @@ static const struct {
     {"", SILENT, VPA_TRANSPORT_TIMEOUT, 0, -1},
 };
 
-START_TEST(survives_rude_servers)
-{
+TEST_EACH(survives_rude_servers, rudeness) {
     struct rude r = {.bytes = rudeness[_i].bytes};
     const struct vpa_http_request request = {.method = "GET", .target = "/", .timeout = VPA_SECOND};
 
@@ -315,7 +300,6 @@ START_TEST(survives_rude_servers)
     vpa_transport_free(t);
     rude_stop(&r);
 }
-END_TEST
 
 static const struct {
     const char *date;
@@ -331,8 +315,7 @@ static const struct {
 };
 
 /* Not where our own time is nobody else's. */
-START_TEST(notes_no_time_of_a_server_that_lives_by_another)
-{
+TEST(notes_no_time_of_a_server_that_lives_by_another) {
     struct rude r = {.bytes = "HTTP/1.1 200 OK\r\nDate: Sun, 01 Mar 2026 12:00:00 GMT\r\n"
                               "Content-Length: 0\r\n\r\n"};
 
@@ -345,10 +328,8 @@ START_TEST(notes_no_time_of_a_server_that_lives_by_another)
     vpa_transport_free(t);
     rude_stop(&r);
 }
-END_TEST
 
-START_TEST(notes_what_time_it_is_at_the_server)
-{
+TEST_EACH(notes_what_time_it_is_at_the_server, dates) {
     vpa_auto_free char *bytes =
         vpa_xprintf("HTTP/1.1 200 OK\r\n%sContent-Length: 0\r\n\r\n", dates[_i].date);
     struct rude r = {.bytes = bytes};
@@ -365,10 +346,8 @@ START_TEST(notes_what_time_it_is_at_the_server)
     vpa_transport_free(t);
     rude_stop(&r);
 }
-END_TEST
 
-START_TEST(bounds_and_streams)
-{
+TEST(bounds_and_streams) {
     struct vpa_http_server *server = serve(1, NULL);
     struct vpa_transport *t = connect_to(vpa_http_server_port(server), NULL);
     const struct vpa_http_request big = {
@@ -391,10 +370,8 @@ START_TEST(bounds_and_streams)
     ck_assert_int_eq(got.failure, VPA_TRANSPORT_REFUSED);
     vpa_transport_free(t);
 }
-END_TEST
 
-START_TEST(dead_peers_of_streams)
-{
+TEST(dead_peers_of_streams) {
     struct rude r = {.bytes = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n",
                      .then = SILENT};
     const struct vpa_http_request request = {
@@ -408,7 +385,6 @@ START_TEST(dead_peers_of_streams)
     vpa_transport_free(t);
     rude_stop(&r);
 }
-END_TEST
 
 static struct vpa_transport *cancelling;
 static struct vpa_exchange *to_cancel;
@@ -430,8 +406,7 @@ static void never_done(void *ctx, const struct vpa_http_result *result)
     ck_abort_msg("called after cancel");
 }
 
-START_TEST(cancels_in_callbacks)
-{
+TEST(cancels_in_callbacks) {
     struct vpa_http_server *server = serve(1, NULL);
     const struct vpa_http_request big = {.method = "GET", .target = "/big"};
     const struct vpa_http_handler handler = {.on_data = cancel_in_data, .on_done = never_done};
@@ -449,7 +424,6 @@ START_TEST(cancels_in_callbacks)
     vpa_loop_pump(loop, 300 * VPA_MILLISECOND);
     vpa_http_server_free(server);
 }
-END_TEST
 
 /* Where the transport is freed by its own exchange: in on_head, on_data, on_done. */
 static struct {
@@ -498,8 +472,7 @@ static bool is_over(void *ctx)
     return freeing.over;
 }
 
-START_TEST(callbacks_may_free_the_transport)
-{
+TEST_TIMES(callbacks_may_free_the_transport, 3) {
     static const struct vpa_http_request request = {.method = "GET", .target = "/big"};
     const struct vpa_http_handler freer = {
         .on_head = free_in_head, .on_data = free_in_data, .on_done = free_in_done};
@@ -513,7 +486,6 @@ START_TEST(callbacks_may_free_the_transport)
     vpa_loop_pump(loop, 300 * VPA_MILLISECOND); /* for the server, as above */
     vpa_http_server_free(server);
 }
-END_TEST
 
 /* A reader that asks for something else for each part, and waits for it. */
 static struct curious {
@@ -568,8 +540,7 @@ static bool has_ended(void *ctx)
     return curious.ended;
 }
 
-START_TEST(readers_may_turn_the_loop)
-{
+TEST(readers_may_turn_the_loop) {
     static const struct vpa_http_handler handler = {.on_data = ask_for_more, .on_done = on_end};
     static const struct vpa_http_request big = {.method = "GET", .target = "/big"};
     static const struct vpa_http_request small = {.method = "GET", .target = "/small"};
@@ -587,7 +558,6 @@ START_TEST(readers_may_turn_the_loop)
     vpa_transport_free(curious.t);
     vpa_http_server_free(server);
 }
-END_TEST
 
 static int finished;
 
@@ -603,8 +573,7 @@ static bool all_finished(void *ctx)
     return finished == *(int *)ctx;
 }
 
-START_TEST(many_at_once)
-{
+TEST_TIMES(many_at_once, 3) {
     struct vpa_http_server *server = serve((unsigned)_i, NULL);
     struct vpa_transport *t = connect_to(vpa_http_server_port(server), NULL);
     const struct vpa_http_request request = {.method = "GET", .target = "/x"};
@@ -618,10 +587,8 @@ START_TEST(many_at_once)
     vpa_transport_free(t);
     vpa_http_server_free(server);
 }
-END_TEST
 
-START_TEST(refuses_unusable_files)
-{
+TEST(refuses_unusable_files) {
     const struct {
         struct vpa_http_client_options options;
         const char *text;
@@ -638,10 +605,8 @@ START_TEST(refuses_unusable_files)
         ck_assert_msg(vpa_str_starts_with(err.text, cases[i].text), "%s", err.text);
     }
 }
-END_TEST
 
-START_TEST(reads_files_bounded)
-{
+TEST(reads_files_bounded) {
     char path[] = "/tmp/plumb-file-XXXXXX";
     int fd = mkstemp(path);
     char *text;
@@ -660,7 +625,6 @@ START_TEST(reads_files_bounded)
     close(fd);
     unlink(path);
 }
-END_TEST
 
 /* A name server that does not answer: libcurl asks it in a thread, by this function of ours. And a
  * name with an address of either family, as "localhost" has on most machines. */
@@ -697,8 +661,7 @@ __attribute__((visibility("default"))) int getaddrinfo(const char *name, const c
 }
 
 /* Go takes the first IPv4 address of a name; so do the probes of a manifest that names it. */
-START_TEST(a_name_is_listened_on_by_its_ipv4_address)
-{
+TEST(a_name_is_listened_on_by_its_ipv4_address) {
     const struct vpa_http_server_options options = {.address = BOTH_NAME ":0", .handler = handle};
     struct vpa_http_server *server = vpa_http_server_new(loop, &options, &err);
     struct vpa_transport *t;
@@ -710,7 +673,6 @@ START_TEST(a_name_is_listened_on_by_its_ipv4_address)
     vpa_transport_free(t);
     vpa_http_server_free(server);
 }
-END_TEST
 
 static bool is_asked(void *ctx)
 {
@@ -733,8 +695,7 @@ static void wait_for_their_end(void)
 }
 
 /* Whoever waited for the name server would wait for ever. */
-START_TEST(a_name_that_is_looked_up_for_long_keeps_nobody_waiting)
-{
+TEST_TIMES(a_name_that_is_looked_up_for_long_keeps_nobody_waiting, 2) {
     const struct vpa_http_client_options options = {.base_url = "http://" SILENT_NAME};
     const struct vpa_http_request request = {
         .method = "GET", .target = "/", .timeout = _i == 0 ? 100 * VPA_MILLISECOND : VPA_HOUR};
@@ -757,35 +718,8 @@ START_TEST(a_name_that_is_looked_up_for_long_keeps_nobody_waiting)
     pthread_mutex_unlock(&name_server.lock);
     wait_for_their_end();
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("http");
-    TCase *c = tcase_create("http");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, 30);
-    tcase_add_loop_test(c, plain_http, 0, 3);
-    tcase_add_loop_test(c, parses_addresses, 0, VPA_COUNT(addresses));
-    tcase_add_test(c, ports_that_cannot_be_had);
-    tcase_add_test(c, a_name_is_listened_on_by_its_ipv4_address);
-    tcase_add_loop_test(c, survives_rude_servers, 0, VPA_COUNT(rudeness));
-    tcase_add_loop_test(c, notes_what_time_it_is_at_the_server, 0, (int)VPA_COUNT(dates));
-    tcase_add_test(c, notes_no_time_of_a_server_that_lives_by_another);
-    tcase_add_test(c, bounds_and_streams);
-    tcase_add_test(c, dead_peers_of_streams);
-    tcase_add_test(c, cancels_in_callbacks);
-    tcase_add_loop_test(c, callbacks_may_free_the_transport, 0, 3);
-    tcase_add_test(c, readers_may_turn_the_loop);
-    tcase_add_loop_test(c, many_at_once, 0, 3);
-    tcase_add_loop_test(c, says_farewell, 0, 3);
-    tcase_add_loop_test(c, bounds_all_bodies_together, 0, 2);
-    tcase_add_loop_test(c, silent_peers_cost_nothing, 0, 2 * VPA_COUNT(silences));
-    tcase_add_loop_test(c, waits_for_descriptors, 0, 2);
-    tcase_add_loop_test(c, a_name_that_is_looked_up_for_long_keeps_nobody_waiting, 0, 2);
-    tcase_add_test(c, refuses_unusable_files);
-    tcase_add_test(c, reads_files_bounded);
-    suite_add_tcase(suite, c);
-    return run(suite);
+    return run_tests_within(30, "http", setup, teardown);
 }

@@ -133,8 +133,7 @@ static struct vpa_exchange *open_watch(struct request *r)
 
 /* What may share a connection */
 
-START_TEST(watches_keep_their_connections_to_themselves)
-{
+TEST_TIMES(watches_keep_their_connections_to_themselves, 2) {
     static const char *const goodbyes[] = {"/a?goaway", "/a?last"};
     struct request watches[3] = {0}, first = {0}, bye = {0}, later[20] = {0};
     struct vpa_exchange *open[3];
@@ -157,10 +156,8 @@ START_TEST(watches_keep_their_connections_to_themselves)
         vpa_transport_cancel(client, open[i]);
     }
 }
-END_TEST
 
-START_TEST(http1_carries_one_request_at_a_time)
-{
+TEST(http1_carries_one_request_at_a_time) {
     struct request alone = {0}, bye = {0}, other[5] = {0};
     struct vpa_exchange *busy;
 
@@ -178,10 +175,8 @@ START_TEST(http1_carries_one_request_at_a_time)
     ck_assert_uint_eq(rough_server_seen(server, "POST /other"), 5);
     vpa_transport_cancel(client, busy);
 }
-END_TEST
 
-START_TEST(ordinary_requests_share_one_connection)
-{
+TEST(ordinary_requests_share_one_connection) {
     struct request r[50] = {0};
 
     for (int i = 0; i < 50; i++)
@@ -190,7 +185,6 @@ START_TEST(ordinary_requests_share_one_connection)
         expect_ok(&r[i]);
     ck_assert_uint_eq(rough_server_connections(server), 1);
 }
-END_TEST
 
 /* Sent again, or not */
 
@@ -228,8 +222,7 @@ static unsigned seen_loss(size_t row)
 
 /* On a connection that was used before, which is where libcurl repeats by itself, and on a new one
  * (odd). */
-START_TEST(lost_requests)
-{
+TEST_TIMES(lost_requests, 2 * VPA_COUNT(losses)) {
     size_t row = (size_t)_i / 2;
     struct request before = {0}, r = {0};
 
@@ -247,7 +240,6 @@ START_TEST(lost_requests)
                   "%s", vpa_transport_failure_name(r.failure));
     ck_assert_uint_eq(seen_loss(row), losses[row].seen);
 }
-END_TEST
 
 /* A write that was sent is in doubt, also where the server is away when libcurl would send it again
  * (as it does on a used connection of HTTP/1.1) and the last thing heard is that nobody listens, or
@@ -257,8 +249,7 @@ static const struct {
     bool http1;
 } gone[] = {{"/x?die", false}, {"/x?mute", false}, {"/x?die", true}, {"/x?mute", true}};
 
-START_TEST(a_server_that_is_gone_has_refused_nothing)
-{
+TEST_EACH(a_server_that_is_gone_has_refused_nothing, gone) {
     vpa_auto_free char *seen = vpa_xprintf("POST %s", gone[_i].target);
     struct request before = {0}, lost = {0}, later = {0};
 
@@ -276,7 +267,6 @@ START_TEST(a_server_that_is_gone_has_refused_nothing)
     if (strcmp(gone[_i].target, "/x?die") == 0)
         ck_assert_int_eq(later.failure, VPA_TRANSPORT_REFUSED);
 }
-END_TEST
 
 /* Every 15th answer comes with a GOAWAY, ten requests are under way at any time. */
 struct crowd {
@@ -308,20 +298,17 @@ static bool crowd_turns(void *ctx)
     return c->ok == c->wanted;
 }
 
-START_TEST(a_crowd_through_goaways)
-{
+TEST(a_crowd_through_goaways) {
     struct crowd c = {.wanted = 300};
 
     ck_assert_int_eq(vpa_loop_wait(loop, crowd_turns, &c, 60 * VPA_SECOND, &err), 0);
     ck_assert_uint_ge(rough_server_connections(server), 20);
     ck_assert_uint_eq(rough_server_strays(server), 0);
 }
-END_TEST
 
 /* The last word before the bytes go out */
 
-START_TEST(refused_before_the_bytes_go_out)
-{
+TEST_TIMES(refused_before_the_bytes_go_out, 2) {
     struct request first = {0}, kept = {0}, refused = {.refuse = true}, after = {0};
     struct vpa_exchange *open;
 
@@ -342,12 +329,10 @@ START_TEST(refused_before_the_bytes_go_out)
     ck_assert_uint_eq(rough_server_connections(server), 1);
     vpa_transport_cancel(client, open);
 }
-END_TEST
 
 /* Silence */
 
-START_TEST(a_frozen_connection_is_given_up)
-{
+TEST(a_frozen_connection_is_given_up) {
     struct request frozen = {0}, beside = {0}, write = {0}, next = {0};
 
     get(&frozen, "/f?freeze", VPA_SECOND / 2);
@@ -362,11 +347,9 @@ START_TEST(a_frozen_connection_is_given_up)
     expect_ok(&next);
     ck_assert_uint_ge(rough_server_connections(server), 2);
 }
-END_TEST
 
 /* A short question to a server that is slow to answer it takes nothing from the others. */
-START_TEST(an_impatient_request_ends_no_connection)
-{
+TEST(an_impatient_request_ends_no_connection) {
     struct request slow = {0}, first = {0}, next = {0};
 
     get(&first, "/first", 0);
@@ -378,7 +361,6 @@ START_TEST(an_impatient_request_ends_no_connection)
     expect_ok(&next);
     ck_assert_uint_eq(rough_server_connections(server), 1);
 }
-END_TEST
 
 static bool three_answers(void *ctx)
 {
@@ -392,8 +374,7 @@ static bool three_answers(void *ctx)
     return r->streamed >= 3;
 }
 
-START_TEST(one_silent_stream_leaves_the_others_alone)
-{
+TEST(one_silent_stream_leaves_the_others_alone) {
     struct request silent = {0}, drip = {0}, alive = {0}, next = {0};
     struct vpa_exchange *open;
 
@@ -413,7 +394,6 @@ START_TEST(one_silent_stream_leaves_the_others_alone)
     ck_assert_uint_eq(rough_server_connections(server), 1);
     vpa_transport_cancel(client, open);
 }
-END_TEST
 
 static bool has_streamed_much(void *ctx)
 {
@@ -421,8 +401,7 @@ static bool has_streamed_much(void *ctx)
 }
 
 /* 200 bytes a second: fine where 20 are asked for, as good as nothing where 100,000 are. */
-START_TEST(answers_in_drips)
-{
+TEST(answers_in_drips) {
     struct request slow = {0}, patient = {0};
     struct vpa_http_request request = {
         .method = "GET", .target = "/d?drip", .idle_timeout = VPA_SECOND, .rate_min = 20};
@@ -438,10 +417,8 @@ START_TEST(answers_in_drips)
     ck_assert_uint_eq(rough_server_connections(server), 1);
     vpa_transport_cancel(client, open);
 }
-END_TEST
 
-START_TEST(a_server_that_accepts_and_says_nothing)
-{
+TEST(a_server_that_accepts_and_says_nothing) {
     struct request r[5] = {0}, next = {0};
 
     vpa_transport_free(client);
@@ -457,27 +434,8 @@ START_TEST(a_server_that_accepts_and_says_nothing)
     get(&next, "/next", 0);
     expect_ok(&next);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("http2");
-    TCase *c = tcase_create("http2");
-
-    tcase_add_checked_fixture(c, rough_setup, rough_teardown);
-    tcase_set_timeout(c, 60);
-    tcase_add_loop_test(c, watches_keep_their_connections_to_themselves, 0, 2);
-    tcase_add_test(c, http1_carries_one_request_at_a_time);
-    tcase_add_test(c, ordinary_requests_share_one_connection);
-    tcase_add_loop_test(c, a_server_that_is_gone_has_refused_nothing, 0, (int)VPA_COUNT(gone));
-    tcase_add_loop_test(c, lost_requests, 0, 2 * VPA_COUNT(losses));
-    tcase_add_test(c, a_crowd_through_goaways);
-    tcase_add_loop_test(c, refused_before_the_bytes_go_out, 0, 2);
-    tcase_add_test(c, a_frozen_connection_is_given_up);
-    tcase_add_test(c, an_impatient_request_ends_no_connection);
-    tcase_add_test(c, one_silent_stream_leaves_the_others_alone);
-    tcase_add_test(c, answers_in_drips);
-    tcase_add_test(c, a_server_that_accepts_and_says_nothing);
-    suite_add_tcase(suite, c);
-    return run(suite);
+    return run_tests_within(60, "http2", rough_setup, rough_teardown);
 }

@@ -41,8 +41,7 @@ static void tls_teardown(void)
     teardown();
 }
 
-START_TEST(https)
-{
+TEST_RANGE(https, 1, 3) {
     const struct vpa_server_tls tls = {.cert_pem = pair.cert_pem, .key_pem = pair.key_pem};
     struct vpa_http_server *server = serve((unsigned)_i, &tls);
     const struct vpa_http_client_options good = {.ca_data = ca.cert_pem};
@@ -52,10 +51,8 @@ START_TEST(https)
     vpa_transport_free(t);
     vpa_http_server_free(server);
 }
-END_TEST
 
-START_TEST(needs_threads_for_tls)
-{
+TEST(needs_threads_for_tls) {
     const struct vpa_server_tls tls = {.cert_pem = pair.cert_pem, .key_pem = pair.key_pem};
     const struct vpa_http_server_options options = {
         .address = "127.0.0.1:0", .handler = handle, .tls = &tls};
@@ -64,7 +61,6 @@ START_TEST(needs_threads_for_tls)
     ck_assert_int_eq(err.code, VPA_INVALID);
     ck_assert_str_eq(err.text, "a server that speaks TLS needs a thread of its own");
 }
-END_TEST
 
 /* The first flight of a client of TLS 1.2: what any server of ours can answer. */
 static const unsigned char client_hello[] = {
@@ -81,8 +77,7 @@ static const unsigned char client_hello[] = {
     0x00, 0x0b, 0x00, 0x02, 0x01, 0x00,                         /* points uncompressed */
 };
 
-START_TEST(stalled_handshakes_cost_nothing)
-{
+TEST_RANGE(stalled_handshakes_cost_nothing, 1, 3) {
     const struct vpa_server_tls tls = {.cert_pem = pair.cert_pem, .key_pem = pair.key_pem};
     struct vpa_http_server *server = serve((unsigned)_i, &tls);
     int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -97,7 +92,6 @@ START_TEST(stalled_handshakes_cost_nothing)
     close(fd);
     vpa_http_server_free(server);
 }
-END_TEST
 
 /* Segments with data that have arrived at a socket. */
 static unsigned segments_at(int fd)
@@ -132,8 +126,7 @@ static void say_ok(void *ctx, const struct vpa_server_request *request,
 }
 
 /* Head and body are two records, but wake the peer once. */
-START_TEST(an_answer_arrives_in_one_piece)
-{
+TEST_RANGE(an_answer_arrives_in_one_piece, 1, 3) {
     const struct vpa_server_tls settings = {.cert_pem = pair.cert_pem, .key_pem = pair.key_pem};
     const struct vpa_http_server_options options = {
         .address = "127.0.0.1:0", .handler = say_ok, .threads = (unsigned)_i, .tls = &settings};
@@ -157,10 +150,8 @@ START_TEST(an_answer_arrives_in_one_piece)
     close(fd);
     vpa_http_server_free(server);
 }
-END_TEST
 
-START_TEST(refuses_wrong_peers)
-{
+TEST(refuses_wrong_peers) {
     const struct vpa_server_tls tls = {.cert_pem = pair.cert_pem, .key_pem = pair.key_pem};
     struct vpa_http_server *server = serve(1, &tls);
     const struct {
@@ -183,13 +174,11 @@ START_TEST(refuses_wrong_peers)
     }
     vpa_http_server_free(server);
 }
-END_TEST
 
 /* A webhook that is registered by URL may be called by its address. */
 static const char *const addresses[] = {"10.1.2.3", "fd00::7"};
 
-START_TEST(the_name_of_a_server_may_be_an_address)
-{
+TEST_EACH(the_name_of_a_server_may_be_an_address, addresses) {
     struct vpa_tls_pair by_address = {0};
 
     ck_assert_int_eq(vpa_tls_create_certificate(&ca, &addresses[_i], 1, false, vpa_clock_now(clk),
@@ -210,7 +199,6 @@ START_TEST(the_name_of_a_server_may_be_an_address)
     vpa_http_server_free(server);
     vpa_tls_pair_release(&by_address);
 }
-END_TEST
 
 /* What peers object to, by the names of their alerts. */
 static atomic_int unknown_cas, others, ended;
@@ -249,8 +237,7 @@ static void *ask_distrusting(void *ctx)
     return NULL;
 }
 
-START_TEST(tells_of_failed_handshakes)
-{
+TEST_RANGE(tells_of_failed_handshakes, 1, 3) {
     const struct vpa_server_tls tls = {.cert_pem = pair.cert_pem, .key_pem = pair.key_pem};
     const struct vpa_http_server_options options = {.address = "127.0.0.1:0",
                                                     .handler = handle,
@@ -276,10 +263,8 @@ START_TEST(tells_of_failed_handshakes)
     ck_assert_int_eq(atomic_load(&ended), 1);
     ck_assert_int_eq(atomic_load(&others), 0);
 }
-END_TEST
 
-START_TEST(reloads_certificates)
-{
+TEST_RANGE(reloads_certificates, 1, 3) {
     const struct vpa_server_tls tls = {.cert_pem = pair.cert_pem, .key_pem = pair.key_pem};
     struct vpa_http_server *server = serve((unsigned)_i, &tls);
     const struct vpa_http_client_options first = {.ca_data = ca.cert_pem},
@@ -313,10 +298,8 @@ START_TEST(reloads_certificates)
     vpa_transport_free(fresh);
     vpa_http_server_free(server);
 }
-END_TEST
 
-START_TEST(asks_for_client_certificates)
-{
+TEST(asks_for_client_certificates) {
     const struct vpa_server_tls tls = {
         .cert_pem = pair.cert_pem, .key_pem = pair.key_pem, .client_ca_pem = ca.cert_pem};
     struct vpa_http_server *server = serve(1, &tls);
@@ -348,7 +331,6 @@ START_TEST(asks_for_client_certificates)
     vpa_transport_free(t);
     vpa_http_server_free(server);
 }
-END_TEST
 
 static char *seen_chain;
 static char seen_headers[256];
@@ -374,8 +356,7 @@ static void judge(void *ctx, const struct vpa_server_request *request,
 }
 
 /* Whoever shows no certificate, or one of anybody, is served; the handler sees which. */
-START_TEST(shows_certificates_to_the_handler)
-{
+TEST(shows_certificates_to_the_handler) {
     const struct vpa_server_tls tls = {
         .cert_pem = pair.cert_pem, .key_pem = pair.key_pem, .asks_for_certificate = true};
     const struct vpa_http_server_options options = {
@@ -408,11 +389,9 @@ START_TEST(shows_certificates_to_the_handler)
     }
     vpa_http_server_free(server);
 }
-END_TEST
 
 /* As a server that trusts an authority would judge a client at a time. */
-START_TEST(verifies_clients)
-{
+TEST(verifies_clients) {
     struct vpa_tls_info info;
 
     ck_assert_int_eq(vpa_tls_describe(pair.cert_pem, &info, &err), 0);
@@ -444,7 +423,6 @@ START_TEST(verifies_clients)
             ck_assert_msg(rc == 0, "%zu: %s", i, err.text);
     }
 }
-END_TEST
 
 static const struct {
     const char *ciphers;
@@ -459,8 +437,7 @@ static const struct {
     {"TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256", VPA_TLS_1_3},
 };
 
-START_TEST(takes_tls_settings)
-{
+TEST_EACH(takes_tls_settings, settings) {
     const struct vpa_server_tls tls = {.cert_pem = pair.cert_pem,
                                        .key_pem = pair.key_pem,
                                        .ciphers = settings[_i].ciphers,
@@ -474,10 +451,8 @@ START_TEST(takes_tls_settings)
     vpa_transport_free(t);
     vpa_http_server_free(server);
 }
-END_TEST
 
-START_TEST(checks_certificates)
-{
+TEST(checks_certificates) {
     struct vpa_tls_info info;
     static const char *const bad_names[] = {"a,b"};
     struct vpa_tls_pair none = {0};
@@ -508,7 +483,6 @@ START_TEST(checks_certificates)
     ck_assert_int_eq(vpa_tls_create_certificate(&none, names, 2, false, 0, VPA_HOUR, &none, &err),
                      -1);
 }
-END_TEST
 
 /* As a client of that trust would judge the pair at a time. */
 static const struct verify_row {
@@ -529,8 +503,7 @@ static const struct verify_row {
     {"localhost", 0, -6 * VPA_MINUTE, "certificate is not yet valid"},
 };
 
-START_TEST(verifies_as_a_client_would)
-{
+TEST_EACH(verifies_as_a_client_would, verifications) {
     const struct verify_row *row = &verifications[_i];
     struct vpa_tls_pair other;
     struct vpa_tls_info info;
@@ -551,29 +524,8 @@ START_TEST(verifies_as_a_client_would)
     ck_assert_int_eq(vpa_tls_verify(pair.cert_pem, "junk", "localhost", now, &err), -1);
     ck_assert_int_eq(vpa_tls_verify(pair.cert_pem, NULL, "localhost", now, &err), -1);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("http_tls");
-    TCase *c = tcase_create("tls");
-
-    tcase_add_checked_fixture(c, tls_setup, tls_teardown);
-    tcase_set_timeout(c, 30);
-    tcase_add_loop_test(c, https, 1, 3);
-    tcase_add_test(c, needs_threads_for_tls);
-    tcase_add_loop_test(c, stalled_handshakes_cost_nothing, 1, 3);
-    tcase_add_loop_test(c, an_answer_arrives_in_one_piece, 1, 3);
-    tcase_add_test(c, refuses_wrong_peers);
-    tcase_add_loop_test(c, the_name_of_a_server_may_be_an_address, 0, VPA_COUNT(addresses));
-    tcase_add_loop_test(c, tells_of_failed_handshakes, 1, 3);
-    tcase_add_loop_test(c, reloads_certificates, 1, 3);
-    tcase_add_test(c, asks_for_client_certificates);
-    tcase_add_test(c, shows_certificates_to_the_handler);
-    tcase_add_test(c, verifies_clients);
-    tcase_add_loop_test(c, takes_tls_settings, 0, VPA_COUNT(settings));
-    tcase_add_test(c, checks_certificates);
-    tcase_add_loop_test(c, verifies_as_a_client_would, 0, VPA_COUNT(verifications));
-    suite_add_tcase(suite, c);
-    return run(suite);
+    return run_tests_within(30, "http_tls", tls_setup, tls_teardown);
 }

@@ -43,8 +43,7 @@ static bool is_among(const char *name, size_t count)
     return false;
 }
 
-START_TEST(finds_what_is_there)
-{
+TEST_TIMES(finds_what_is_there, 4) {
     struct vpa_random random;
     size_t found = 0, missed = 0;
 
@@ -67,11 +66,9 @@ START_TEST(finds_what_is_there)
     ck_assert_uint_gt(found, 10);
     ck_assert_uint_gt(missed, 10);
 }
-END_TEST
 
 /* Pods of one workload share the text, in whatever order they name the containers. */
-START_TEST(one_text_for_one_set)
-{
+TEST(one_text_for_one_set) {
     static const struct vpa_container two[] = {{.name = "b"}, {.name = "a"}};
     vpa_auto_buf text = VPA_BUF(64);
 
@@ -79,15 +76,8 @@ START_TEST(one_text_for_one_set)
     ck_assert_str_eq(vpa_buf_text(&text), "a\nb");
     ck_assert(!init_names_have(NULL, "a"));
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("init_names");
-    TCase *tcase = tcase_create("init_names");
-
-    tcase_add_loop_test(tcase, finds_what_is_there, 0, 4);
-    tcase_add_test(tcase, one_text_for_one_set);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return run_tests("init_names", NULL, NULL);
 }

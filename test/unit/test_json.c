@@ -41,14 +41,12 @@ static const struct {
      "\"m\":13,\"a\":14,\"c\":\"\\n\"}"},
 };
 
-START_TEST(reads)
-{
+TEST_EACH(reads, good) {
     const char *want = good[_i].same ? good[_i].same : good[_i].text;
 
     ck_assert_msg(strcmp(text_of(json_of(good[_i].text)), want) == 0, "%s: %s", good[_i].name,
                   text_of(json_of(good[_i].text)));
 }
-END_TEST
 
 static const struct {
     const char *text, *error;
@@ -103,8 +101,7 @@ static const struct {
     {"\v1", "line 1 column 1: unexpected character"},
 };
 
-START_TEST(refuses)
-{
+TEST_EACH(refuses, bad) {
     const struct vpa_json *root = (const void *)&arena;
     struct vpa_error err;
 
@@ -114,10 +111,8 @@ START_TEST(refuses)
     ck_assert_ptr_eq(root, (const void *)&arena);
     ck_assert_int_lt(vpa_json_parse(&arena, bad[_i].text, strlen(bad[_i].text), &root, NULL), 0);
 }
-END_TEST
 
-START_TEST(refuses_nul_bytes)
-{
+TEST(refuses_nul_bytes) {
     const struct vpa_json *root;
     struct vpa_error err;
 
@@ -126,10 +121,8 @@ START_TEST(refuses_nul_bytes)
     ck_assert_int_lt(vpa_json_parse(&arena, "1\0", 2, &root, &err), 0);
     ck_assert_int_lt(vpa_json_parse(&arena, NULL, 0, &root, &err), 0);
 }
-END_TEST
 
-START_TEST(bounds_depth)
-{
+TEST(bounds_depth) {
     char text[2 * VPA_JSON_DEPTH_MAX + 3];
     const struct vpa_json *root;
     struct vpa_error err;
@@ -142,10 +135,8 @@ START_TEST(bounds_depth)
     ck_assert_int_lt(vpa_json_parse(&arena, text, 2 * VPA_JSON_DEPTH_MAX + 2, &root, &err), 0);
     ck_assert_ptr_nonnull(strstr(err.text, "nested too deeply"));
 }
-END_TEST
 
-START_TEST(the_text_need_not_live)
-{
+TEST(the_text_need_not_live) {
     char text[] = "{\"name\":\"value\",\"n\":12.50}trailing";
     const struct vpa_json *root;
     struct vpa_error err;
@@ -155,10 +146,8 @@ START_TEST(the_text_need_not_live)
     ck_assert_str_eq(vpa_json_string(vpa_json_find(root, "name")), "value");
     ck_assert_str_eq(vpa_json_number_text(vpa_json_find(root, "n")), "12.50");
 }
-END_TEST
 
-START_TEST(finds)
-{
+TEST(finds) {
     const struct vpa_json *root =
         json_of("{\"a\":{\"b\":{\"c\":\"x\"}},\"ab\":1,\"n\":null,\"l\":[{\"b\":1}],\"\":2}");
     const struct vpa_json *blocker;
@@ -180,10 +169,8 @@ START_TEST(finds)
     ck_assert_ptr_null(vpa_json_walk(root, "missing.b", &blocker));
     ck_assert_ptr_null(blocker);
 }
-END_TEST
 
-START_TEST(finds_by_any_letter_case)
-{
+TEST(finds_by_any_letter_case) {
     const char *text = "{\"Spec\":{\"UPDATEmode\":1,\"updateMode\":2},\"spec\":{\"upDateMode\":3,"
                        "\"x\":[{\"Y\":4}]},\"spe\":5,\"\":6,\"@a\":7,\"[b\":8,\"\u00e4c\":9}";
     const struct vpa_json *root;
@@ -205,7 +192,6 @@ START_TEST(finds_by_any_letter_case)
     ck_assert_ptr_null(vpa_json_find(json_of(text), "SPEC"));
     ck_assert_int_lt(vpa_json_parse_folded(&arena, "{", 1, &root, &err), 0);
 }
-END_TEST
 
 #define TEN "\"1\":1,\"2\":1,\"3\":1,\"4\":1,\"5\":1,\"6\":1,\"7\":1,\"8\":1,\"9\":1,\"10\":1,"
 #define TWELVE TEN "\"11\":1,\"12\":1,"
@@ -232,8 +218,7 @@ static const struct {
     {"{\"a\":{\"b\":{\"x\":1}},\"a\":{\"b\":null,\"b\":{\"y\":2}}}", "{\"a\":{\"b\":{\"y\":2}}}"},
 };
 
-START_TEST(merges_repeated_objects)
-{
+TEST_EACH(merges_repeated_objects, merges) {
     const struct vpa_json *root;
     struct vpa_error err;
 
@@ -241,10 +226,8 @@ START_TEST(merges_repeated_objects)
         vpa_json_parse_folded(&arena, merges[_i].text, strlen(merges[_i].text), &root, &err), 0);
     ck_assert_str_eq(text_of(root), merges[_i].result);
 }
-END_TEST
 
-START_TEST(keeps_repetitions_on_demand)
-{
+TEST(keeps_repetitions_on_demand) {
     const char *text = "{\"a\":1,\"a\":{\"b\":2,\"b\":3}}";
     const struct vpa_json *root;
     struct vpa_error err;
@@ -252,7 +235,6 @@ START_TEST(keeps_repetitions_on_demand)
     ck_assert_int_eq(vpa_json_parse_repeated(&arena, text, strlen(text), &root, &err), 0);
     ck_assert_str_eq(text_of(root), text);
 }
-END_TEST
 
 static const struct {
     const char *text, *result; /* NULL: refused */
@@ -275,8 +257,7 @@ static const struct {
     {"{\"m\":[] 1}", NULL},
 };
 
-START_TEST(leaves_a_member_out)
-{
+TEST_EACH(leaves_a_member_out, leavings) {
     static const char *const left_out[] = {"o", "m", NULL};
     const char *text = leavings[_i].text;
     const struct vpa_json *root;
@@ -289,12 +270,10 @@ START_TEST(leaves_a_member_out)
     else
         ck_assert_int_eq(err.code, VPA_INVALID);
 }
-END_TEST
 
 /* However many members there are, of three of a name the last one stays, and the order of the rest.
  * Names that share their first letter are compared, others are not. */
-START_TEST(the_last_of_many_stays)
-{
+TEST_TIMES(the_last_of_many_stays, 7) {
     static const int counts[] = {3, 12, 13, 32, 33, 34, 80};
     vpa_auto_buf text = VPA_BUF(1 << 16), want = VPA_BUF(1 << 16);
     int count = counts[_i];
@@ -309,12 +288,10 @@ START_TEST(the_last_of_many_stays)
     vpa_buf_putc(&want, '}');
     ck_assert_str_eq(text_of(json_of(vpa_buf_text(&text))), vpa_buf_text(&want));
 }
-END_TEST
 
 /* Strings are scanned eight bytes at a time: what ends a run of plain bytes stands at each place of
  * a word, before and behind an escape. */
-START_TEST(strings_end_anywhere)
-{
+TEST(strings_end_anywhere) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
     char text[64], want[64];
     struct vpa_error err;
@@ -337,11 +314,9 @@ START_TEST(strings_end_anywhere)
         ck_assert_int_lt(vpa_json_parse(&arena, text, (size_t)before + 1, &root, &err), 0);
     }
 }
-END_TEST
 
 /* Many repetitions must not take a time that grows with their square. */
-START_TEST(many_repetitions_are_cheap)
-{
+TEST(many_repetitions_are_cheap) {
     const int count = 100000;
     const struct vpa_json *root;
     struct vpa_error err;
@@ -356,7 +331,6 @@ START_TEST(many_repetitions_are_cheap)
     ck_assert_uint_eq(vpa_json_count(vpa_json_first(root)), (size_t)count);
     vpa_buf_release(&buf);
 }
-END_TEST
 
 /* Seconds of processor time to read a folded nest: at each level a repeated chain down to the
  * innermost object, whose members must not be gone through again for each of them. */
@@ -391,16 +365,13 @@ static double nest_seconds(const char *name, int depth, int width)
     return seconds;
 }
 
-START_TEST(nested_repetitions_are_cheap)
-{
+TEST(nested_repetitions_are_cheap) {
     double harmless = nest_seconds("b", 200, 50000), hostile = nest_seconds("a", 200, 50000);
 
     ck_assert_msg(hostile < 10 * harmless, "%.3f s, without repetitions %.3f s", hostile, harmless);
 }
-END_TEST
 
-START_TEST(values_are_bounded)
-{
+TEST(values_are_bounded) {
     const size_t most = VPA_JSON_FOLDED_VALUES_MAX;
     const struct vpa_json *root;
     struct vpa_error err;
@@ -419,10 +390,8 @@ START_TEST(values_are_bounded)
     ck_assert_str_eq(err.text, "line 1 column 2000000: too many values");
     vpa_buf_release(&buf);
 }
-END_TEST
 
-START_TEST(iterates)
-{
+TEST(iterates) {
     const struct vpa_json *root = json_of("{\"x\":[10,20,30],\"y\":\"s\"}");
     vpa_auto_buf seen = VPA_BUF(32);
 
@@ -439,7 +408,6 @@ START_TEST(iterates)
     ck_assert_ptr_null(vpa_json_name(NULL));
     ck_assert_ptr_null(vpa_json_first(NULL));
 }
-END_TEST
 
 static const struct {
     const char *text, *type;
@@ -451,8 +419,7 @@ static const struct {
     {"[]", "array", VPA_JSON_ARRAY},    {"{}", "object", VPA_JSON_OBJECT},
 };
 
-START_TEST(tells_types)
-{
+TEST_EACH(tells_types, types) {
     const struct vpa_json *node = types[_i].text ? json_of(types[_i].text) : NULL;
     bool b = false;
 
@@ -466,10 +433,8 @@ START_TEST(tells_types)
     ck_assert_int_eq(vpa_json_bool(node, &b), types[_i].value == VPA_JSON_BOOL);
     ck_assert_int_eq(b, types[_i].text && strcmp(types[_i].text, "true") == 0);
 }
-END_TEST
 
-START_TEST(tells_escapes)
-{
+TEST(tells_escapes) {
     const struct vpa_json *root =
         json_of("{\"\\u0061\":\"x\",\"b\":\"\\u0031\",\"c\":[\"1\",\"\\n\"],\"d\":\"\"}");
 
@@ -480,7 +445,6 @@ START_TEST(tells_escapes)
     ck_assert(!vpa_json_string_escaped(vpa_json_find(root, "d")));
     ck_assert(!vpa_json_string_escaped(NULL));
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -507,8 +471,7 @@ static const struct {
     {"\"1\"", false, false, false, 0},
 };
 
-START_TEST(reads_numbers)
-{
+TEST_EACH(reads_numbers, numbers) {
     const struct vpa_json *node = json_of(numbers[_i].text);
     int64_t wide = -7;
     int32_t narrow = -7;
@@ -522,7 +485,6 @@ START_TEST(reads_numbers)
     if (numbers[_i].is_double)
         ck_assert(x == strtod(numbers[_i].text, NULL));
 }
-END_TEST
 
 static const struct {
     const char *a, *b;
@@ -557,8 +519,7 @@ static const struct {
     {"[]", "{}", false},
 };
 
-START_TEST(compares)
-{
+TEST_EACH(compares, pairs) {
     const struct vpa_json *a = json_of(pairs[_i].a), *b = json_of(pairs[_i].b);
 
     ck_assert_int_eq(vpa_json_equal(a, b), pairs[_i].equal);
@@ -566,7 +527,6 @@ START_TEST(compares)
     ck_assert(!vpa_json_equal(a, NULL));
     ck_assert(vpa_json_equal(NULL, NULL));
 }
-END_TEST
 
 static const struct vpa_json *folded_of(const char *text)
 {
@@ -577,43 +537,16 @@ static const struct vpa_json *folded_of(const char *text)
     return root;
 }
 
-START_TEST(compares_names_by_their_case)
-{
+TEST(compares_names_by_their_case) {
     const struct vpa_json *both = folded_of("{\"a\":1,\"A\":2}");
 
     ck_assert(vpa_json_equal(both, folded_of("{\"A\":2,\"a\":1}")));
     ck_assert(!vpa_json_equal(both, folded_of("{\"A\":1,\"a\":2}")));
     ck_assert(!vpa_json_equal(folded_of("{\"a\":1}"), folded_of("{\"A\":1}")));
 }
-END_TEST
-
-static void add(TCase *tc)
-{
-    tcase_set_timeout(tc, 60); /* for sanitizers on a busy machine */
-    tcase_add_loop_test(tc, reads, 0, VPA_COUNT(good));
-    tcase_add_loop_test(tc, refuses, 0, VPA_COUNT(bad));
-    tcase_add_test(tc, refuses_nul_bytes);
-    tcase_add_test(tc, bounds_depth);
-    tcase_add_test(tc, the_text_need_not_live);
-    tcase_add_test(tc, finds);
-    tcase_add_test(tc, finds_by_any_letter_case);
-    tcase_add_loop_test(tc, merges_repeated_objects, 0, VPA_COUNT(merges));
-    tcase_add_test(tc, keeps_repetitions_on_demand);
-    tcase_add_loop_test(tc, leaves_a_member_out, 0, VPA_COUNT(leavings));
-    tcase_add_loop_test(tc, the_last_of_many_stays, 0, 7);
-    tcase_add_test(tc, strings_end_anywhere);
-    tcase_add_test(tc, many_repetitions_are_cheap);
-    tcase_add_test(tc, nested_repetitions_are_cheap);
-    tcase_add_test(tc, values_are_bounded);
-    tcase_add_test(tc, iterates);
-    tcase_add_loop_test(tc, tells_types, 0, VPA_COUNT(types));
-    tcase_add_test(tc, tells_escapes);
-    tcase_add_loop_test(tc, reads_numbers, 0, VPA_COUNT(numbers));
-    tcase_add_loop_test(tc, compares, 0, VPA_COUNT(pairs));
-    tcase_add_test(tc, compares_names_by_their_case);
-}
 
 int main(void)
 {
-    return run_case("json", add);
+    /* for sanitizers on a busy machine */
+    return run_tests_within(60, "json", NULL, release_arena);
 }

@@ -101,8 +101,7 @@ static const char *const empties[] = {
     "\"part\":null,\"sub\":null,\"names\":null}",
 };
 
-START_TEST(absent_and_null_give_defaults)
-{
+TEST_EACH(absent_and_null_give_defaults, empties) {
     struct whole w = decoded(empties[_i]);
 
     ck_assert_str_eq(w.inner, "");
@@ -120,10 +119,8 @@ START_TEST(absent_and_null_give_defaults)
     ck_assert(w.parts == NULL && w.part_count == 0 && w.names == NULL && w.name_count == 0);
     ck_assert_int_eq(w.custom, -1);
 }
-END_TEST
 
-START_TEST(values_are_stored)
-{
+TEST(values_are_stored) {
     struct whole w = decoded(
         "{\"inside\":{\"inner\":\"i\"},\"text\":\"t\",\"maybe\":\"\",\"borrowed\":\"b\",\"flag\":"
         "true,\"i32\":-5,"
@@ -147,7 +144,6 @@ START_TEST(values_are_stored)
     ck_assert_str_eq(w.names[2], "z");
     ck_assert_int_eq(w.custom, 1);
 }
-END_TEST
 
 static const struct {
     const char *text, *error;
@@ -187,8 +183,7 @@ static const struct {
     {"{\"custom\":[]}", "custom: no arrays please"},
 };
 
-START_TEST(wrong_types_name_the_path)
-{
+TEST_EACH(wrong_types_name_the_path, bad) {
     struct vpa_error err;
     struct whole w;
 
@@ -197,10 +192,8 @@ START_TEST(wrong_types_name_the_path)
     ck_assert_str_eq(err.text, bad[_i].error);
     ck_assert_int_lt(vpa_json_decode(&arena, json_of(bad[_i].text), &whole_shape, &w, NULL), 0);
 }
-END_TEST
 
-START_TEST(bad_times_are_errors)
-{
+TEST(bad_times_are_errors) {
     struct vpa_error err;
     struct whole w;
 
@@ -212,17 +205,8 @@ START_TEST(bad_times_are_errors)
                      0);
     ck_assert_int_eq(strncmp(err.text, "micro: ", 7), 0);
 }
-END_TEST
-
-static void add(TCase *tc)
-{
-    tcase_add_loop_test(tc, absent_and_null_give_defaults, 0, VPA_COUNT(empties));
-    tcase_add_test(tc, values_are_stored);
-    tcase_add_loop_test(tc, wrong_types_name_the_path, 0, VPA_COUNT(bad));
-    tcase_add_test(tc, bad_times_are_errors);
-}
 
 int main(void)
 {
-    return run_case("json_decode", add);
+    return run_tests("json_decode", NULL, release_arena);
 }

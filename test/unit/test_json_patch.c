@@ -3,8 +3,7 @@
 
 #include "vpa/json/json_patch.h"
 
-START_TEST(writes)
-{
+TEST(writes) {
     static const struct {
         enum vpa_patch_op op;
         const char *path, *value;
@@ -35,10 +34,8 @@ START_TEST(writes)
     ck_assert_str_eq(vpa_buf_text(&buf), "[]");
     vpa_buf_release(&buf);
 }
-END_TEST
 
-START_TEST(writes_in_steps)
-{
+TEST(writes_in_steps) {
     struct vpa_json_patch patch;
     struct vpa_buf buf, path;
 
@@ -57,7 +54,6 @@ START_TEST(writes_in_steps)
     vpa_buf_release(&buf);
     vpa_buf_release(&path);
 }
-END_TEST
 
 static const struct {
     const char *pointer, *value; /* NULL: nothing there */
@@ -83,8 +79,7 @@ static const struct {
     {"a", NULL},
 };
 
-START_TEST(points)
-{
+TEST_EACH(points, pointers) {
     const struct vpa_json *root = json_of(pointers[0].value);
     const struct vpa_json *found = vpa_json_pointer_find(root, pointers[_i].pointer);
 
@@ -93,7 +88,6 @@ START_TEST(points)
     else
         ck_assert_ptr_null(found);
 }
-END_TEST
 
 static const struct {
     const char *document, *patch, *result; /* result NULL: an error */
@@ -187,8 +181,7 @@ static const struct {
     {"{}", "[{\"op\":\"test\",\"path\":\"~\",\"value\":1}]", NULL, VPA_INVALID},
 };
 
-START_TEST(applies)
-{
+TEST_EACH(applies, patches) {
     struct vpa_error err = {0};
     struct vpa_buf buf;
     int result;
@@ -207,11 +200,9 @@ START_TEST(applies)
     }
     vpa_buf_release(&buf);
 }
-END_TEST
 
 /* A patch that doubles the document with each operation ends at a bound. */
-START_TEST(growth_is_bounded)
-{
+TEST_TIMES(growth_is_bounded, 3) {
     struct vpa_error err;
     struct vpa_buf patch, out;
 
@@ -235,10 +226,8 @@ START_TEST(growth_is_bounded)
     vpa_buf_release(&patch);
     vpa_buf_release(&out);
 }
-END_TEST
 
-START_TEST(operations_are_bounded)
-{
+TEST(operations_are_bounded) {
     struct vpa_error err;
     struct vpa_buf patch, out;
 
@@ -254,11 +243,9 @@ START_TEST(operations_are_bounded)
     vpa_buf_release(&patch);
     vpa_buf_release(&out);
 }
-END_TEST
 
 /* Nesting deeper than any reader takes is not produced, neither as the result nor inside a test. */
-START_TEST(depth_is_bounded)
-{
+TEST_TIMES(depth_is_bounded, 3) {
     struct vpa_error err;
     struct vpa_buf patch, out, path;
 
@@ -283,20 +270,8 @@ START_TEST(depth_is_bounded)
     vpa_buf_release(&path);
     vpa_buf_release(&out);
 }
-END_TEST
-
-static void add(TCase *tc)
-{
-    tcase_add_test(tc, writes);
-    tcase_add_test(tc, writes_in_steps);
-    tcase_add_loop_test(tc, points, 0, VPA_COUNT(pointers));
-    tcase_add_loop_test(tc, applies, 0, VPA_COUNT(patches));
-    tcase_add_loop_test(tc, growth_is_bounded, 0, 3);
-    tcase_add_test(tc, operations_are_bounded);
-    tcase_add_loop_test(tc, depth_is_bounded, 0, 3);
-}
 
 int main(void)
 {
-    return run_case("json_patch", add);
+    return run_tests("json_patch", NULL, release_arena);
 }

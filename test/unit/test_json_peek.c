@@ -47,8 +47,7 @@ static const struct {
     {"{b:1,\"a\":\"x\"}", "a", NULL},
 };
 
-START_TEST(finds)
-{
+TEST_EACH(finds, cases) {
     size_t len = strlen(cases[_i].text);
     vpa_auto_free char *copy = vpa_xmalloc(len + (len == 0)); /* exact bounds for the sanitizer */
 
@@ -58,11 +57,9 @@ START_TEST(finds)
                       (!found || strcmp(found, cases[_i].found) == 0),
                   "%s: %s", cases[_i].text, found ? found : "nothing");
 }
-END_TEST
 
 /* Deeper than any parser of ours goes. */
-START_TEST(passes_any_depth)
-{
+TEST(passes_any_depth) {
     enum { DEPTH = 100000 };
     static char text[2 * DEPTH + 32] = "{\"b\":";
     size_t at = strlen(text);
@@ -72,7 +69,6 @@ START_TEST(passes_any_depth)
     memcpy(text + at + (size_t)2 * DEPTH, ",\"a\":\"x\"}", 9);
     ck_assert_str_eq(vpa_json_peek(&arena, text, strlen(text), "a"), "x");
 }
-END_TEST
 
 static const struct {
     const char *path, *found;
@@ -85,8 +81,7 @@ static const struct {
     {"a.d", NULL},
 };
 
-START_TEST(finds_the_source_of_any_value)
-{
+TEST_EACH(finds_the_source_of_any_value, sources) {
     struct vpa_slice found =
         vpa_json_peek_source(sources[0].found, strlen(sources[0].found), sources[_i].path);
 
@@ -95,16 +90,8 @@ START_TEST(finds_the_source_of_any_value)
     else
         ck_assert_ptr_null(found.ptr);
 }
-END_TEST
-
-static void add(TCase *tc)
-{
-    tcase_add_loop_test(tc, finds, 0, VPA_COUNT(cases));
-    tcase_add_test(tc, passes_any_depth);
-    tcase_add_loop_test(tc, finds_the_source_of_any_value, 0, VPA_COUNT(sources));
-}
 
 int main(void)
 {
-    return run_case("json_peek", add);
+    return run_tests("json_peek", NULL, release_arena);
 }

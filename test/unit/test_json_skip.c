@@ -80,8 +80,7 @@ static void random_text(struct vpa_buf *text, struct vpa_random *random, uint64_
     }
 }
 
-START_TEST(blocks_end_where_bytes_do)
-{
+TEST_TIMES(blocks_end_where_bytes_do, 3) {
     static const uint64_t rare[] = {1000000, 200, 7};
     static const size_t pieces[] = {1, 63, 64, 65, 200, 1000};
     struct vpa_random random;
@@ -96,11 +95,9 @@ START_TEST(blocks_end_where_bytes_do)
     }
     vpa_buf_release(&text);
 }
-END_TEST
 
 /* The closing bracket and the quotes around it at each place of a block. */
-START_TEST(each_place_of_a_block)
-{
+TEST(each_place_of_a_block) {
     char text[300];
 
     for (size_t at = 1; at < 200; at++) {
@@ -112,16 +109,8 @@ START_TEST(each_place_of_a_block)
         ck_same(text, sizeof(text), sizeof(text));
     }
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("json_skip");
-    TCase *c = tcase_create("json_skip");
-
-    tcase_set_timeout(c, 60);
-    tcase_add_loop_test(c, blocks_end_where_bytes_do, 0, 3);
-    tcase_add_test(c, each_place_of_a_block);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests_within(60, "json_skip", NULL, NULL);
 }

@@ -99,8 +99,7 @@ static const struct {
      "{\"itemsx\":[1],\"\\u0069tems\":[2],\"items\":[]}"},
 };
 
-START_TEST(splits)
-{
+TEST_EACH(splits, good) {
     struct vpa_error err;
 
     for (size_t chunk = 1; chunk < 40; chunk += chunk < 8 ? 1 : 13) {
@@ -111,7 +110,6 @@ START_TEST(splits)
         release(&sink);
     }
 }
-END_TEST
 
 static const struct {
     enum vpa_stream_kind kind;
@@ -154,8 +152,7 @@ static const struct {
      "an object is longer than 32 bytes"},
 };
 
-START_TEST(refuses)
-{
+TEST_EACH(refuses, bad) {
     struct vpa_error err;
 
     for (size_t chunk = 1; chunk < 100; chunk += 16) {
@@ -166,7 +163,6 @@ START_TEST(refuses)
         release(&sink);
     }
 }
-END_TEST
 
 static const struct {
     enum vpa_stream_kind kind;
@@ -185,8 +181,7 @@ static const struct {
     {VPA_STREAM_LIST, "{\"items\":[{1},{\"\x01\"},{}]}", "{1}|{\"\x01\"}|{}|"},
 };
 
-START_TEST(passes_over_long_objects)
-{
+TEST_EACH(passes_over_long_objects, long_ones) {
     struct vpa_error err;
 
     for (size_t chunk = 1; chunk < 70; chunk += chunk < 20 ? 1 : 7) {
@@ -197,10 +192,8 @@ START_TEST(passes_over_long_objects)
         release(&sink);
     }
 }
-END_TEST
 
-START_TEST(a_long_object_can_stop)
-{
+TEST(a_long_object_can_stop) {
     struct sink sink = {.skips_long = true, .fail_at = 1};
     struct vpa_error err;
 
@@ -208,10 +201,8 @@ START_TEST(a_long_object_can_stop)
     ck_assert_int_eq(err.code, VPA_CANCELLED);
     release(&sink);
 }
-END_TEST
 
-START_TEST(a_callback_can_stop)
-{
+TEST(a_callback_can_stop) {
     struct vpa_error err;
 
     for (size_t chunk = 1; chunk < 10; chunk += 4) {
@@ -222,10 +213,8 @@ START_TEST(a_callback_can_stop)
         release(&sink);
     }
 }
-END_TEST
 
-START_TEST(lists_work_without_head)
-{
+TEST(lists_work_without_head) {
     struct sink sink = {0};
     struct vpa_json_stream *s = vpa_json_stream_new(
         VPA_STREAM_LIST, 100,
@@ -240,19 +229,8 @@ START_TEST(lists_work_without_head)
     vpa_json_stream_free(NULL);
     vpa_buf_release(&sink.objects);
 }
-END_TEST
-
-static void add(TCase *tc)
-{
-    tcase_add_loop_test(tc, splits, 0, VPA_COUNT(good));
-    tcase_add_loop_test(tc, refuses, 0, VPA_COUNT(bad));
-    tcase_add_loop_test(tc, passes_over_long_objects, 0, VPA_COUNT(long_ones));
-    tcase_add_test(tc, a_long_object_can_stop);
-    tcase_add_test(tc, a_callback_can_stop);
-    tcase_add_test(tc, lists_work_without_head);
-}
 
 int main(void)
 {
-    return run_case("json_stream", add);
+    return run_tests("json_stream", NULL, release_arena);
 }

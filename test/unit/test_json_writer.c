@@ -36,8 +36,7 @@ static const struct {
     {"\xc3z", "\"\\ufffdz\""},
 };
 
-START_TEST(escapes)
-{
+TEST_EACH(escapes, strings) {
     struct vpa_buf buf;
 
     vpa_buf_init(&buf, 1000);
@@ -45,7 +44,6 @@ START_TEST(escapes)
     ck_assert_str_eq(vpa_buf_text(&buf), strings[_i].escaped);
     vpa_buf_release(&buf);
 }
-END_TEST
 
 static const struct {
     double x;
@@ -84,8 +82,7 @@ static const struct {
     {1.5e300, "1.5e+300"},
 };
 
-START_TEST(formats_doubles)
-{
+TEST_EACH(formats_doubles, doubles) {
     struct vpa_buf buf;
 
     vpa_buf_init(&buf, 1000);
@@ -93,11 +90,9 @@ START_TEST(formats_doubles)
     ck_assert_str_eq(vpa_buf_text(&buf), doubles[_i].text);
     vpa_buf_release(&buf);
 }
-END_TEST
 
 /* Whatever the double, the text reads back to it and no shorter text does. */
-START_TEST(doubles_round_trip)
-{
+TEST_TIMES(doubles_round_trip, 3) {
     uint64_t state = 88172645463325252u + (uint64_t)_i;
     struct vpa_buf buf;
 
@@ -119,10 +114,8 @@ START_TEST(doubles_round_trip)
     }
     vpa_buf_release(&buf);
 }
-END_TEST
 
-START_TEST(writes_structure)
-{
+TEST(writes_structure) {
     struct vpa_json_writer w;
     struct vpa_buf buf;
     struct vpa_quantity q = vpa_quantity_milli(1500);
@@ -167,18 +160,14 @@ START_TEST(writes_structure)
                      "\"m0\":null,\"m1\":\"1970-01-01T00:00:00.000001Z\"}");
     vpa_buf_release(&buf);
 }
-END_TEST
 
-START_TEST(writes_absent_nodes_as_null)
-{
+TEST(writes_absent_nodes_as_null) {
     ck_assert_str_eq(text_of(NULL), "null");
     ck_assert_str_eq(text_of(json_of("[true,false,null]")), "[true,false,null]");
 }
-END_TEST
 
 /* What Plumb would do wrong by itself stops the program; input cannot get here. */
-START_TEST(misuse_aborts)
-{
+TEST_ABORTS(misuse_aborts, 3) {
     struct vpa_json_writer w;
     struct vpa_buf buf;
 
@@ -192,19 +181,8 @@ START_TEST(misuse_aborts)
     else
         vpa_json_open_array(&w);
 }
-END_TEST
-
-static void add(TCase *tc)
-{
-    tcase_add_loop_test(tc, escapes, 0, VPA_COUNT(strings));
-    tcase_add_loop_test(tc, formats_doubles, 0, VPA_COUNT(doubles));
-    tcase_add_loop_test(tc, doubles_round_trip, 0, 3);
-    tcase_add_test(tc, writes_structure);
-    tcase_add_test(tc, writes_absent_nodes_as_null);
-    tcase_add_loop_test_raise_signal(tc, misuse_aborts, 6, 0, 3);
-}
 
 int main(void)
 {
-    return run_case("json_writer", add);
+    return run_tests("json_writer", NULL, release_arena);
 }

@@ -53,11 +53,9 @@ static const struct {
     {422, "Invalid", VPA_INVALID},
 };
 
-START_TEST(says_what_can_be_done)
-{
+TEST_EACH(says_what_can_be_done, codes) {
     ck_assert_int_eq(vpa_kube_error_code(codes[_i].http, codes[_i].reason), codes[_i].code);
 }
-END_TEST
 
 /* ---- questions ---- */
 
@@ -70,14 +68,12 @@ static const struct {
     {500, "Expired", false, true},       {500, "Gone", false, true},      {500, "", false, false},
 };
 
-START_TEST(asks_by_reason_and_code)
-{
+TEST_EACH(asks_by_reason_and_code, questions) {
     struct vpa_kube_status status = {.code = questions[_i].code, .reason = questions[_i].reason};
 
     ck_assert(vpa_kube_is_already_exists(&status) == questions[_i].exists);
     ck_assert(vpa_kube_is_expired(&status) == questions[_i].expired);
 }
-END_TEST
 
 static const struct {
     int code;
@@ -95,13 +91,11 @@ static const struct {
     {0, {.reason = "", .name = ""}, false},
 };
 
-START_TEST(tells_what_is_stale)
-{
+TEST_EACH(tells_what_is_stale, answers) {
     struct vpa_kube_result result = {.status_code = answers[_i].code, .status = answers[_i].status};
 
     ck_assert(vpa_kube_is_stale(&result) == answers[_i].is_stale);
 }
-END_TEST
 
 static const struct {
     enum vpa_transport_failure failure;
@@ -131,8 +125,7 @@ static const struct {
     {VPA_TRANSPORT_OK, 404, "NotFound", 0, -1, false},
 };
 
-START_TEST(knows_what_to_try_again)
-{
+TEST_EACH(knows_what_to_try_again, attempts) {
     struct vpa_kube_result result = {
         .failure = attempts[_i].failure,
         .status = {.code = attempts[_i].code,
@@ -143,7 +136,6 @@ START_TEST(knows_what_to_try_again)
 
     ck_assert(vpa_kube_is_retryable(&result) == attempts[_i].worth);
 }
-END_TEST
 
 /* ---- the status ---- */
 
@@ -193,8 +185,7 @@ static const struct {
      "an error on the server (\"unknown\") has prevented the request from succeeding"},
 };
 
-START_TEST(makes_a_status_of_any_text)
-{
+TEST_EACH(makes_a_status_of_any_text, generic) {
     struct vpa_kube_status status =
         decode(generic[_i].verb, generic[_i].path, generic[_i].code, generic[_i].body);
 
@@ -207,10 +198,8 @@ START_TEST(makes_a_status_of_any_text)
     ck_assert(!vpa_kube_has_cause(&status, "Other"));
     ck_assert(!status.has_details);
 }
-END_TEST
 
-START_TEST(keeps_the_status_of_the_server)
-{
+TEST(keeps_the_status_of_the_server) {
     struct vpa_kube_status status =
         decode(VPA_KUBE_GET, DEPLOYMENT, 500,
                "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Invalid\",\"code\":422,"
@@ -230,11 +219,9 @@ START_TEST(keeps_the_status_of_the_server)
     ck_assert(vpa_kube_has_cause(&status, "B"));
     ck_assert_str_eq(status.causes[1].field, "f");
 }
-END_TEST
 
 /* Without a code or a message of its own; a success that came with a failure's code is none. */
-START_TEST(fills_what_the_server_left_out)
-{
+TEST(fills_what_the_server_left_out) {
     struct vpa_kube_status status =
         decode(VPA_KUBE_GET, DEPLOYMENT, 409,
                "{\"kind\":\"Status\",\"status\":\"Failure\",\"details\":{}}");
@@ -247,11 +234,9 @@ START_TEST(fills_what_the_server_left_out)
     status = decode(VPA_KUBE_GET, DEPLOYMENT, 409, "{\"kind\":\"Status\",\"status\":\"Success\"}");
     ck_assert_str_eq(status.reason, "Conflict");
 }
-END_TEST
 
 /* What a proxy says may be a page: the first 2 KiB of it are told. */
-START_TEST(long_texts_are_cut)
-{
+TEST(long_texts_are_cut) {
     char *text = malloc(5000);
 
     memset(text, 'x', 4999);
@@ -260,22 +245,8 @@ START_TEST(long_texts_are_cut)
     ck_assert_uint_eq(strlen(status.message), 2048);
     free(text);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("kube_result");
-    TCase *c = tcase_create("kube_result");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_loop_test(c, tells_what_is_stale, 0, VPA_COUNT(answers));
-    tcase_add_loop_test(c, says_what_can_be_done, 0, VPA_COUNT(codes));
-    tcase_add_loop_test(c, asks_by_reason_and_code, 0, VPA_COUNT(questions));
-    tcase_add_loop_test(c, knows_what_to_try_again, 0, VPA_COUNT(attempts));
-    tcase_add_loop_test(c, makes_a_status_of_any_text, 0, VPA_COUNT(generic));
-    tcase_add_test(c, keeps_the_status_of_the_server);
-    tcase_add_test(c, fills_what_the_server_left_out);
-    tcase_add_test(c, long_texts_are_cut);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("kube_result", setup, teardown);
 }

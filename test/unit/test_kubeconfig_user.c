@@ -65,8 +65,7 @@ static const struct {
     {"as: a, as-groups: [\"b\\nc\"]", "impersonation of u holds characters that a header cannot"},
 };
 
-START_TEST(users_are_taken_or_complained_of)
-{
+TEST_EACH(users_are_taken_or_complained_of, users) {
     struct vpa_kube_config *config = parse(users[_i].user);
 
     if (users[_i].problem) {
@@ -77,7 +76,6 @@ START_TEST(users_are_taken_or_complained_of)
     ck_assert_msg(config != NULL, "%s", err.text);
     vpa_kube_config_free(config);
 }
-END_TEST
 
 /* A path that is not absolute is beside the file, a bare name is looked for. */
 static const struct {
@@ -86,8 +84,7 @@ static const struct {
     {"x", "x"}, {"./x", "/dir/./x"}, {"a/x", "/dir/a/x"}, {"/x", "/x"}, {"/a/x", "/a/x"},
 };
 
-START_TEST(commands_are_beside_the_file)
-{
+TEST_EACH(commands_are_beside_the_file, commands) {
     vpa_auto_free char *user =
         vpa_xprintf("exec: {apiVersion: " V1BETA1 ", command: %s}", commands[_i].command);
     struct vpa_kube_config *config = parse(user);
@@ -96,10 +93,8 @@ START_TEST(commands_are_beside_the_file)
     ck_assert_str_eq(config->exec->command, commands[_i].found);
     vpa_kube_config_free(config);
 }
-END_TEST
 
-START_TEST(plugins_have_all_that_is_said)
-{
+TEST(plugins_have_all_that_is_said) {
     struct vpa_kube_config *config = parse(
         "exec: {apiVersion: " V1 ", command: x, interactiveMode: Always, args: [a, b c],"
         " installHint: hint, provideClusterInfo: true, env: [{name: m, value: v}, {name: other}]}");
@@ -123,10 +118,8 @@ START_TEST(plugins_have_all_that_is_said)
     ck_assert_ptr_null(config->exec->install_hint);
     vpa_kube_config_free(config);
 }
-END_TEST
 
-START_TEST(impersonation_is_in_headers)
-{
+TEST(impersonation_is_in_headers) {
     static const struct vpa_header want[] = {
         {"Impersonate-User", "a"},        {"Impersonate-Uid", "7"},
         {"Impersonate-Group", "g"},       {"Impersonate-Group", "h i"},
@@ -145,7 +138,6 @@ START_TEST(impersonation_is_in_headers)
     }
     vpa_kube_config_free(config);
 }
-END_TEST
 
 /* ---- what a plugin answers ---- */
 
@@ -179,8 +171,7 @@ static const struct {
     {"", NULL, ""},
 };
 
-START_TEST(answers_of_plugins)
-{
+TEST_EACH(answers_of_plugins, answers) {
     struct exec_credential out = {0};
     int rc = exec_credential_parse(answers[_i].text, strlen(answers[_i].text), V1, &out, &err);
 
@@ -195,10 +186,8 @@ START_TEST(answers_of_plugins)
     ck_assert(!out.expires && !out.cert_pem && !out.key_pem);
     exec_credential_release(&out);
 }
-END_TEST
 
-START_TEST(answers_that_expire)
-{
+TEST(answers_that_expire) {
     static const char text[] =
         STATUS("{\"token\":\"t\",\"expirationTimestamp\":\"2026-03-01T12:00:00Z\"}");
     struct exec_credential out = {0};
@@ -208,19 +197,8 @@ START_TEST(answers_that_expire)
     ck_assert(out.expiry == vpa_time_from_unix(1772366400, 0));
     exec_credential_release(&out);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("kubeconfig_user");
-    TCase *c = tcase_create("user");
-
-    tcase_add_loop_test(c, users_are_taken_or_complained_of, 0, (int)VPA_COUNT(users));
-    tcase_add_loop_test(c, commands_are_beside_the_file, 0, (int)VPA_COUNT(commands));
-    tcase_add_test(c, plugins_have_all_that_is_said);
-    tcase_add_test(c, impersonation_is_in_headers);
-    tcase_add_loop_test(c, answers_of_plugins, 0, (int)VPA_COUNT(answers));
-    tcase_add_test(c, answers_that_expire);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("kubeconfig_user", NULL, NULL);
 }

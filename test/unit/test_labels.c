@@ -25,8 +25,7 @@ static const char *format(const struct vpa_selector *selector)
     return text;
 }
 
-START_TEST(decodes_labels)
-{
+TEST(decodes_labels) {
     struct vpa_labels labels = labels_of("{\"b\":\"2\",\"a\":null,\"c\":\"\",\"b\":\"3\"}");
 
     ck_assert(labels.present && labels.count == 3);
@@ -42,10 +41,8 @@ START_TEST(decodes_labels)
     ck_assert(!labels_of("null").present);
     ck_assert(!labels_of(NULL).present);
 }
-END_TEST
 
-START_TEST(refuses_labels)
-{
+TEST(refuses_labels) {
     struct vpa_labels labels;
     struct vpa_error err;
 
@@ -54,10 +51,8 @@ START_TEST(refuses_labels)
     ck_assert_int_lt(vpa_labels_decode(&arena, json_of("{\"a\":1}"), &labels, &err), 0);
     ck_assert_str_eq(err.text, "a: string expected, got number");
 }
-END_TEST
 
-START_TEST(makes_keys)
-{
+TEST(makes_keys) {
     struct vpa_labels labels =
         labels_of("{\"a\":\"1\",\"a-b\":\"2\",\"a.c\":\"\",\"a9\":\"x\",\"B\":\"y\"}");
     struct vpa_labels many;
@@ -80,10 +75,8 @@ START_TEST(makes_keys)
     vpa_buf_release(&buf);
     vpa_buf_release(&text);
 }
-END_TEST
 
-START_TEST(finds_keys_that_begin_others)
-{
+TEST(finds_keys_that_begin_others) {
     static const char *const keys[] = {"a", "a-b", "a.c", "a/d", "a9", "aa", "B", "a-b-c", "ab"};
     struct vpa_labels labels =
         labels_of("{\"a\":\"a\",\"a-b\":\"a-b\",\"a.c\":\"a.c\",\"a/d\":\"a/d\","
@@ -97,11 +90,9 @@ START_TEST(finds_keys_that_begin_others)
     ck_assert_ptr_null(vpa_labels_get(&labels, "b"));
     ck_assert_ptr_null(vpa_labels_get(&labels, ""));
 }
-END_TEST
 
 /* Label sets whose texts begin alike, end in each other, or are equal; and none. */
-START_TEST(compares_as_the_texts_do)
-{
+TEST(compares_as_the_texts_do) {
     static const char *const sets[] = {
         "{}",
         "{\"a\":\"\"}",
@@ -135,7 +126,6 @@ START_TEST(compares_as_the_texts_do)
         }
     }
 }
-END_TEST
 
 static const struct {
     const char *text, *error;
@@ -157,8 +147,7 @@ static const struct {
      "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')]"},
 };
 
-START_TEST(refuses_structured)
-{
+TEST_EACH(refuses_structured, bad_structured) {
     struct vpa_selector selector;
     struct vpa_error err;
 
@@ -166,7 +155,6 @@ START_TEST(refuses_structured)
                      0);
     ck_assert_str_eq(err.text, bad_structured[_i].error);
 }
-END_TEST
 
 #define SCALE_ERROR                                                                                \
     "received an object from a /scale endpoint which was not convertible to autoscaling Scale: "   \
@@ -190,8 +178,7 @@ static const struct {
                  "'', expected: '('"},
 };
 
-START_TEST(parses_scale_selectors)
-{
+TEST_EACH(parses_scale_selectors, scales) {
     struct vpa_selector selector;
     struct vpa_error err;
     int result = vpa_selector_parse_scale(&arena, scales[_i].text, &selector, &err);
@@ -207,7 +194,6 @@ START_TEST(parses_scale_selectors)
         ck_assert_str_eq(format(&selector), scales[_i].formatted);
     }
 }
-END_TEST
 
 /* Keys and values by the rules of upstream's validation; what is said names the part at fault. */
 static const struct {
@@ -246,8 +232,7 @@ static const struct {
      "prefix part must be no more than 253 bytes"},
 };
 
-START_TEST(checks_keys)
-{
+TEST_EACH(checks_keys, label_keys) {
     const char *text = vpa_arena_printf(
         &arena, "{\"matchExpressions\":[{\"key\":\"%s\",\"operator\":\"Exists\"}]}",
         label_keys[_i].key);
@@ -260,7 +245,6 @@ START_TEST(checks_keys)
     if (label_keys[_i].reason && label_keys[_i].key[0])
         ck_assert_msg(strstr(err.text, label_keys[_i].reason) != NULL, "%s", err.text);
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -299,8 +283,7 @@ static const struct {
      "must be no more than 63 bytes"},
 };
 
-START_TEST(parses_selector_texts)
-{
+TEST_EACH(parses_selector_texts, grammar) {
     struct vpa_selector selector;
     struct vpa_error err;
     int result = vpa_selector_parse(&arena, grammar[_i].text, &selector, &err);
@@ -311,10 +294,8 @@ START_TEST(parses_selector_texts)
         ck_assert_msg(strstr(err.text, grammar[_i].error) != NULL, "%s: %s", grammar[_i].text,
                       err.text);
 }
-END_TEST
 
-START_TEST(matches_numbers)
-{
+TEST(matches_numbers) {
     struct vpa_selector selector;
     struct vpa_error err;
     static const struct {
@@ -337,10 +318,8 @@ START_TEST(matches_numbers)
                       cases[i].selector, cases[i].labels);
     }
 }
-END_TEST
 
-START_TEST(copies_selectors)
-{
+TEST(copies_selectors) {
     const char *text = "a,b in (x,y),c=d";
     struct vpa_selector selector, copy;
     struct vpa_error err;
@@ -353,24 +332,8 @@ START_TEST(copies_selectors)
     copy = vpa_selector_copy(&arena, &selector);
     ck_assert(copy.nothing && copy.count == 0);
 }
-END_TEST
-
-static void add(TCase *tc)
-{
-    tcase_add_test(tc, decodes_labels);
-    tcase_add_test(tc, refuses_labels);
-    tcase_add_test(tc, makes_keys);
-    tcase_add_test(tc, finds_keys_that_begin_others);
-    tcase_add_test(tc, compares_as_the_texts_do);
-    tcase_add_loop_test(tc, refuses_structured, 0, VPA_COUNT(bad_structured));
-    tcase_add_loop_test(tc, parses_scale_selectors, 0, VPA_COUNT(scales));
-    tcase_add_loop_test(tc, checks_keys, 0, VPA_COUNT(label_keys));
-    tcase_add_loop_test(tc, parses_selector_texts, 0, VPA_COUNT(grammar));
-    tcase_add_test(tc, matches_numbers);
-    tcase_add_test(tc, copies_selectors);
-}
 
 int main(void)
 {
-    return run_case("labels", add);
+    return run_tests("labels", NULL, release_arena);
 }

@@ -78,8 +78,7 @@ static int64_t next(const struct vpa_json *page)
     return n;
 }
 
-START_TEST(an_entry_is_a_line_of_json)
-{
+TEST(an_entry_is_a_line_of_json) {
     make(VPA_LEDGER_MEMORY, "", 0);
     record(1, "{\"threshold\":0.1}");
     const struct vpa_json *e =
@@ -94,10 +93,8 @@ START_TEST(an_entry_is_a_line_of_json)
     ck_assert_str_eq(vpa_json_string(vpa_json_find(e, "why")), "because \"so\"");
     ck_assert_ptr_nonnull(vpa_json_at(e, "inputs.threshold"));
 }
-END_TEST
 
-START_TEST(questions)
-{
+TEST(questions) {
     make(VPA_LEDGER_MEMORY, "", 0);
     for (int i = 0; i < 12; i++)
         record(i, NULL);
@@ -109,11 +106,9 @@ START_TEST(questions)
     ck_assert_uint_eq(count(ask(&(struct vpa_ledger_query){.since = "2026-03-01T12:00:09Z"})), 3);
     ck_assert_int_eq(next(ask(&(struct vpa_ledger_query){.since = "99"})), 99);
 }
-END_TEST
 
 /* "Do nothing" of a whole pass answers everybody who asks why nothing was done. */
-START_TEST(what_is_about_everything_is_in_every_answer)
-{
+TEST(what_is_about_everything_is_in_every_answer) {
     make(VPA_LEDGER_MEMORY, "", 0);
     record(1, NULL);
     vpa_ledger_record(ledger, &(struct vpa_ledger_entry){.decision = "do nothing"});
@@ -121,12 +116,10 @@ START_TEST(what_is_about_everything_is_in_every_answer)
     ck_assert_uint_eq(count(ask(&(struct vpa_ledger_query){.ns = "x", .vpa = "y"})), 1);
     ck_assert_uint_eq(count(ask(&(struct vpa_ledger_query){.since = "2"})), 0);
 }
-END_TEST
 
 static const char *const no_times[] = {"yesterday", "-1", "12x", "2026-13-01T00:00:00Z", " 1"};
 
-START_TEST(since_that_is_neither_number_nor_time)
-{
+TEST_EACH(since_that_is_neither_number_nor_time, no_times) {
     vpa_auto_buf out = VPA_BUF(VPA_LEDGER_PAGE_MAX);
     struct vpa_error err;
 
@@ -136,10 +129,8 @@ START_TEST(since_that_is_neither_number_nor_time)
     ck_assert_int_eq(err.code, VPA_INVALID);
     ck_assert_uint_eq(out.len, 0);
 }
-END_TEST
 
-START_TEST(pages_follow_each_other)
-{
+TEST(pages_follow_each_other) {
     size_t all = 0;
     vpa_auto_free char *since = vpa_xstrdup("0");
 
@@ -157,10 +148,8 @@ START_TEST(pages_follow_each_other)
     ck_assert_uint_eq(all, 1200);
     ck_assert_str_eq(since, "1200");
 }
-END_TEST
 
-START_TEST(the_newest_are_kept)
-{
+TEST(the_newest_are_kept) {
     const struct vpa_json *page;
 
     make(4096, "", 0);
@@ -172,11 +161,9 @@ START_TEST(the_newest_are_kept)
     ck_assert_uint_gt(count(page), 5);
     ck_assert_int_eq(next(page), 1000);
 }
-END_TEST
 
 /* Whatever the block they stand in: all that is kept is read as it was written. */
-START_TEST(what_is_packed_is_read_as_it_was)
-{
+TEST(what_is_packed_is_read_as_it_was) {
     make(16384, "", 0);
     for (int i = 0; i < 2000; i++) {
         vpa_auto_free char *inputs = vpa_xprintf("{\"number\":%d,\"text\":\"%.*s\"}", i, i % 300,
@@ -199,12 +186,10 @@ START_TEST(what_is_packed_is_read_as_it_was)
     }
     ck_assert_int_eq(seq, 2000);
 }
-END_TEST
 
 /* Long lines fill a page before there are as many as it may have: the one that does not fit is the
  * first of the next page, and is told once. */
-START_TEST(pages_of_long_lines_follow_each_other)
-{
+TEST(pages_of_long_lines_follow_each_other) {
     enum { LINES = 1000 };
     vpa_auto_free char *why = vpa_xcalloc(1, 2501);
     int64_t since = 0, seq = 0;
@@ -235,10 +220,8 @@ START_TEST(pages_of_long_lines_follow_each_other)
     ck_assert_uint_eq(total, LINES);
     ck_assert_uint_gt(pages, LINES / VPA_LEDGER_PAGE_ENTRIES + 1);
 }
-END_TEST
 
-START_TEST(large_inputs_are_hashed)
-{
+TEST(large_inputs_are_hashed) {
     char *large = vpa_xmalloc(VPA_LEDGER_LINE_MAX + 1);
 
     memset(large, 'x', VPA_LEDGER_LINE_MAX);
@@ -252,11 +235,9 @@ START_TEST(large_inputs_are_hashed)
         vpa_json_first(vpa_json_find(ask(&(struct vpa_ledger_query){.ns = NULL}), "decisions")),
         "inputs.hash"));
 }
-END_TEST
 
 /* A pod of many containers has much to say. */
-START_TEST(a_long_reason_is_cut)
-{
+TEST(a_long_reason_is_cut) {
     for (size_t len = 2000; len < 20000; len += 37) {
         vpa_auto_free char *why = vpa_xcalloc(1, len + 2);
 
@@ -279,7 +260,6 @@ START_TEST(a_long_reason_is_cut)
         vpa_arena_clear(&arena);
     }
 }
-END_TEST
 
 static const char *only_why(void)
 {
@@ -290,8 +270,7 @@ static const char *only_why(void)
 }
 
 /* Letters of two bytes each, behind as many of one byte: none is cut in its middle. */
-START_TEST(a_reason_is_cut_between_letters)
-{
+TEST_TIMES(a_reason_is_cut_between_letters, 2) {
     char *text = vpa_xmalloc(VPA_LEDGER_LINE_MAX + 3);
     size_t len = 0;
 
@@ -314,11 +293,9 @@ START_TEST(a_reason_is_cut_between_letters)
     ck_assert_int_eq((kept - (size_t)_i) % 2, 0);
     free(text);
 }
-END_TEST
 
 /* No API server takes such names: there is nothing that could be cut. */
-START_TEST(names_without_end_are_not_recorded)
-{
+TEST(names_without_end_are_not_recorded) {
     char *name = vpa_xmalloc(VPA_LEDGER_LINE_MAX + 1);
 
     memset(name, 'n', VPA_LEDGER_LINE_MAX);
@@ -331,10 +308,8 @@ START_TEST(names_without_end_are_not_recorded)
     ck_assert_uint_eq(count(ask(&(struct vpa_ledger_query){.ns = NULL})), 1);
     free(name);
 }
-END_TEST
 
-START_TEST(the_file_is_appended_to_and_rotated)
-{
+TEST(the_file_is_appended_to_and_rotated) {
     char folder[] = "/tmp/ledgerXXXXXX";
     struct vpa_error err;
     struct stat status;
@@ -360,10 +335,8 @@ START_TEST(the_file_is_appended_to_and_rotated)
     unlink(old);
     rmdir(folder);
 }
-END_TEST
 
-START_TEST(a_file_without_a_size_is_never_rotated)
-{
+TEST(a_file_without_a_size_is_never_rotated) {
     char file[] = "/tmp/ledgerXXXXXX";
     struct vpa_error err;
     size_t len;
@@ -381,7 +354,6 @@ START_TEST(a_file_without_a_size_is_never_rotated)
     free(text);
     unlink(file);
 }
-END_TEST
 
 static const struct {
     int64_t bytes;
@@ -390,8 +362,7 @@ static const struct {
              {64, -1}, {VPA_LEDGER_LINE_MAX - 1, -1}, {INT64_MIN, -1}};
 
 /* Where each line would be a file of its own, the one before is lost with it. */
-START_TEST(a_size_has_room_for_a_line)
-{
+TEST_EACH(a_size_has_room_for_a_line, sizes) {
     const struct vpa_ledger_flags flags = {.file = "", .file_bytes = sizes[_i].bytes};
     struct vpa_error err;
 
@@ -404,7 +375,6 @@ START_TEST(a_size_has_room_for_a_line)
         ck_assert_str_eq(err.text, text);
     }
 }
-END_TEST
 
 /* As of a file with the attribute "append only". */
 static bool only_appends;
@@ -419,8 +389,7 @@ int ftruncate(int fd, off_t size)
 
 /* As where the file is mounted alone: it grows to twice its size and begins anew, and that is not
  * said with every line. */
-START_TEST(a_file_that_cannot_be_rotated_goes_on)
-{
+TEST_TIMES(a_file_that_cannot_be_rotated_goes_on, 2) {
     char folder[] = "/tmp/ledgerXXXXXX";
     struct vpa_error err;
     size_t len;
@@ -449,11 +418,9 @@ START_TEST(a_file_that_cannot_be_rotated_goes_on)
     rmdir(old);
     rmdir(folder);
 }
-END_TEST
 
 /* A disk that is full in the middle of a line, and has room again. */
-START_TEST(a_line_is_in_the_file_or_not)
-{
+TEST(a_line_is_in_the_file_or_not) {
     char file[] = "/tmp/ledgerXXXXXX";
     struct rlimit limit;
     struct vpa_error err;
@@ -477,7 +444,6 @@ START_TEST(a_line_is_in_the_file_or_not)
     free(text);
     unlink(file);
 }
-END_TEST
 
 static size_t piece; /* what is written of each line, 0: all */
 /* A disk takes nothing while somebody has it. */
@@ -494,8 +460,7 @@ ssize_t write(int fd, const void *data, size_t len)
 
 /* Pieces are taken back, however short; where that is impossible they count, so that the file stays
  * as small as it may be. */
-START_TEST(pieces_of_lines_do_not_stay_or_count)
-{
+TEST_TIMES(pieces_of_lines_do_not_stay_or_count, 2) {
     char folder[] = "/tmp/ledgerXXXXXX";
     struct stat status;
 
@@ -516,13 +481,11 @@ START_TEST(pieces_of_lines_do_not_stay_or_count)
     unlink(old);
     rmdir(folder);
 }
-END_TEST
 
 static const int line_counts[] = {1, 20000}; /* as many do not fit into the queue */
 
 /* Nobody waits for it for long. That something is missing is said once. */
-START_TEST(a_disk_that_takes_nothing_is_left)
-{
+TEST_EACH(a_disk_that_takes_nothing_is_left, line_counts) {
     char file[] = "/tmp/ledgerXXXXXX";
 
     close(mkstemp(file));
@@ -536,11 +499,9 @@ START_TEST(a_disk_that_takes_nothing_is_left)
     pthread_mutex_unlock(&disk);
     unlink(file);
 }
-END_TEST
 
 /* Whether or not somebody reads from it. */
-START_TEST(what_is_no_file_is_refused)
-{
+TEST_TIMES(what_is_no_file_is_refused, 2) {
     char folder[] = "/tmp/ledgerXXXXXX";
 
     ck_assert_ptr_nonnull(mkdtemp(folder));
@@ -558,15 +519,12 @@ START_TEST(what_is_no_file_is_refused)
     unlink(file);
     rmdir(folder);
 }
-END_TEST
 
-START_TEST(a_file_that_cannot_be_written_stops_nothing)
-{
+TEST(a_file_that_cannot_be_written_stops_nothing) {
     make(VPA_LEDGER_MEMORY, "/nowhere/ledger", 1000);
     record(1, NULL);
     ck_assert_uint_eq(count(ask(&(struct vpa_ledger_query){.ns = NULL})), 1);
 }
-END_TEST
 
 /* ---- threads ---- */
 
@@ -582,8 +540,7 @@ static void *record_many(void *ctx)
 
 /* Several record and one reads meanwhile: each number is given once, and the ring and the file are
  * in their order. */
-START_TEST(threads_record_while_one_reads)
-{
+TEST(threads_record_while_one_reads) {
     char folder[] = "/tmp/ledgerXXXXXX";
     pthread_t threads[RECORDERS];
     int which[RECORDERS];
@@ -620,36 +577,8 @@ START_TEST(threads_record_while_one_reads)
     unlink(file);
     rmdir(folder);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("ledger");
-    TCase *tc = tcase_create("ledger");
-
-    tcase_add_checked_fixture(tc, NULL, teardown);
-    tcase_add_test(tc, an_entry_is_a_line_of_json);
-    tcase_add_test(tc, questions);
-    tcase_add_test(tc, what_is_about_everything_is_in_every_answer);
-    tcase_add_loop_test(tc, since_that_is_neither_number_nor_time, 0, VPA_COUNT(no_times));
-    tcase_add_test(tc, pages_follow_each_other);
-    tcase_add_test(tc, the_newest_are_kept);
-    tcase_add_test(tc, what_is_packed_is_read_as_it_was);
-    tcase_add_test(tc, pages_of_long_lines_follow_each_other);
-    tcase_add_test(tc, large_inputs_are_hashed);
-    tcase_add_test(tc, a_long_reason_is_cut);
-    tcase_add_loop_test(tc, a_reason_is_cut_between_letters, 0, 2);
-    tcase_add_test(tc, names_without_end_are_not_recorded);
-    tcase_add_test(tc, the_file_is_appended_to_and_rotated);
-    tcase_add_test(tc, a_file_without_a_size_is_never_rotated);
-    tcase_add_loop_test(tc, a_size_has_room_for_a_line, 0, VPA_COUNT(sizes));
-    tcase_add_test(tc, threads_record_while_one_reads);
-    tcase_add_loop_test(tc, a_file_that_cannot_be_rotated_goes_on, 0, 2);
-    tcase_add_test(tc, a_line_is_in_the_file_or_not);
-    tcase_add_loop_test(tc, pieces_of_lines_do_not_stay_or_count, 0, 2);
-    tcase_add_loop_test(tc, a_disk_that_takes_nothing_is_left, 0, VPA_COUNT(line_counts));
-    tcase_add_loop_test(tc, what_is_no_file_is_refused, 0, 2);
-    tcase_add_test(tc, a_file_that_cannot_be_written_stops_nothing);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("ledger", NULL, teardown);
 }

@@ -139,8 +139,7 @@ static const struct {
     {"GET /metrics", "200 OK", "seq"},
 };
 
-START_TEST(local_callers_are_answered)
-{
+TEST_EACH(local_callers_are_answered, questions) {
     const char *answer;
 
     make(true);
@@ -150,7 +149,6 @@ START_TEST(local_callers_are_answered)
         ck_assert_ptr_null(strstr(answer, questions[_i].lacks));
     ck_assert_int_eq(reviews, 0);
 }
-END_TEST
 
 static const struct {
     const char *headers;
@@ -165,8 +163,7 @@ static const struct {
     {"Authorization: Bearer " SECRET "\r\n", true, true, "200", 2},
 };
 
-START_TEST(others_need_a_token_that_may)
-{
+TEST_EACH(others_need_a_token_that_may, callers) {
     const char *answer;
 
     make(false);
@@ -187,7 +184,6 @@ START_TEST(others_need_a_token_that_may)
         ck_assert_ptr_null(strstr(last_access, SECRET));
     }
 }
-END_TEST
 
 /* What the API server says, and what is made of it. */
 static const struct {
@@ -202,19 +198,16 @@ static const struct {
     {"{\"status\":{\"authenticated\":true}}", NULL, "200"}, /* nobody: his rights decide */
 };
 
-START_TEST(odd_answers_let_nobody_in)
-{
+TEST_EACH(odd_answers_let_nobody_in, odd_answers) {
     make(false);
     broken_token = odd_answers[_i].token;
     broken_access = odd_answers[_i].access;
     const char *answer = ask("GET /decisions", "Authorization: Bearer " SECRET "\r\n");
     ck_assert_msg(!strncmp(answer + strlen("HTTP/1.1 "), odd_answers[_i].status, 3), "%s", answer);
 }
-END_TEST
 
 /* The listener has one thread: it gives up before a probe would. */
-START_TEST(a_silent_api_server_keeps_nobody_waiting)
-{
+TEST(a_silent_api_server_keeps_nobody_waiting) {
     make(false);
     silent = true;
     ck_assert_ptr_nonnull(
@@ -224,11 +217,9 @@ START_TEST(a_silent_api_server_keeps_nobody_waiting)
     ck_assert_int_eq(reviews, 1); /* one at a time */
     ck_assert_ptr_nonnull(strstr(ask("GET /health-check", ""), "200 OK"));
 }
-END_TEST
 
 /* Nor does one who goes on asking: probes come on the same thread. */
-START_TEST(who_may_not_read_takes_little_of_the_time)
-{
+TEST(who_may_not_read_takes_little_of_the_time) {
     const char *header = "Authorization: Bearer " SECRET "\r\n";
 
     make(false);
@@ -240,10 +231,8 @@ START_TEST(who_may_not_read_takes_little_of_the_time)
     ck_assert_int_lt(vpa_monotonic_read() - before, VPA_SECOND);
     ck_assert_int_eq(reviews, 1);
 }
-END_TEST
 
-START_TEST(who_may_read_is_not_kept_waiting)
-{
+TEST(who_may_read_is_not_kept_waiting) {
     make(false);
     for (int i = 1; i <= 5; i++) {
         ck_assert_ptr_nonnull(
@@ -251,42 +240,24 @@ START_TEST(who_may_read_is_not_kept_waiting)
         ck_assert_int_eq(reviews, 2 * i);
     }
 }
-END_TEST
 
 /* A review changes nothing: a replica that does not lead may ask for one. */
-START_TEST(a_standby_answers_too)
-{
+TEST(a_standby_answers_too) {
     make(false);
     leads = false;
     const char *answer = ask("GET " VPA_DECISIONS_PATH, "Authorization: Bearer " SECRET "\r\n");
     ck_assert_msg(strstr(answer, " 200 "), "%s", answer);
     ck_assert_int_eq(reviews, 2);
 }
-END_TEST
 
-START_TEST(it_is_taken_back)
-{
+TEST(it_is_taken_back) {
     make(true);
     vpa_ledger_page_free(page);
     page = NULL;
     ck_assert_ptr_nonnull(strstr(ask("GET /decisions", ""), "404 "));
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("ledger_page");
-    TCase *tc = tcase_create("page");
-
-    tcase_add_checked_fixture(tc, NULL, teardown);
-    tcase_add_loop_test(tc, local_callers_are_answered, 0, VPA_COUNT(questions));
-    tcase_add_loop_test(tc, others_need_a_token_that_may, 0, VPA_COUNT(callers));
-    tcase_add_loop_test(tc, odd_answers_let_nobody_in, 0, VPA_COUNT(odd_answers));
-    tcase_add_test(tc, a_silent_api_server_keeps_nobody_waiting);
-    tcase_add_test(tc, who_may_not_read_takes_little_of_the_time);
-    tcase_add_test(tc, who_may_read_is_not_kept_waiting);
-    tcase_add_test(tc, a_standby_answers_too);
-    tcase_add_test(tc, it_is_taken_back);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("ledger_page", NULL, teardown);
 }

@@ -100,8 +100,7 @@ static void check(int i, int result, const struct vpa_error *err)
         ck_abort_msg("%s: %s", rows[i].name, err->text);
 }
 
-START_TEST(a_new_pod_is_not_patched_beyond_it)
-{
+TEST_EACH(a_new_pod_is_not_patched_beyond_it, rows) {
     const struct vpa_pod_patch_options options = {.startup_boost = true};
     struct vpa_namespace_limits limits = fixture_limits(&arena, rows[_i].limits);
     struct vpa_pod pod = the_pod(_i);
@@ -114,11 +113,9 @@ START_TEST(a_new_pod_is_not_patched_beyond_it)
     if (rows[_i].refused)
         ck_assert_str_eq(vpa_buf_text(&out), "before");
 }
-END_TEST
 
 /* Of less than a core altogether. */
-START_TEST(a_small_pod_is_not_patched_beyond_it)
-{
+TEST(a_small_pod_is_not_patched_beyond_it) {
     const struct vpa_pod_patch_options options = {.startup_boost = true};
     struct vpa_namespace_limits limits = fixture_limits(&arena, POD("{'cpu':'3'}"));
     struct vpa_pod pod = fixture_pod(
@@ -135,7 +132,6 @@ START_TEST(a_small_pod_is_not_patched_beyond_it)
     ck_assert_int_eq(vpa_pod_patch(&arena, &pod, &vpa, &limits, &options, &out, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "cpu limit 200m would be more than 3 times"));
 }
-END_TEST
 
 /* Of two containers the policy has one alone: as it is, it counts for the pod. */
 static const struct {
@@ -183,8 +179,7 @@ static struct vpa_object vpa_of_one(int i)
                                  sums[i].target));
 }
 
-START_TEST(a_container_that_is_left_alone_counts_for_its_pod)
-{
+TEST_EACH(a_container_that_is_left_alone_counts_for_its_pod, sums) {
     const struct vpa_pod_patch_options options = {.startup_boost = true};
     struct vpa_namespace_limits limits = fixture_limits(&arena, sums[_i].limits);
     struct vpa_pod pod = pod_of_two(_i);
@@ -198,7 +193,6 @@ START_TEST(a_container_that_is_left_alone_counts_for_its_pod)
     if (sums[_i].refused && !strstr(err.text, sums[_i].refused))
         ck_abort_msg("%s: %s", sums[_i].name, err.text);
 }
-END_TEST
 
 static struct vpa_pod pod_with(const char *each)
 {
@@ -210,8 +204,7 @@ static struct vpa_pod pod_with(const char *each)
 }
 
 /* What is wanted of all containers is scaled to fit, but for what upstream rounds up. */
-START_TEST(a_pod_that_is_changed_as_a_whole_is_not_looked_at)
-{
+TEST(a_pod_that_is_changed_as_a_whole_is_not_looked_at) {
     struct vpa_namespace_limits limits = fixture_limits(&arena, "{'type':'Pod','max':{'cpu':'2'}}");
     struct vpa_pod now = pod_with("{'requests':{'cpu':'1'},'limits':{'cpu':'1'}}");
     struct vpa_pod then = pod_with("{'requests':{'cpu':'1001m'},'limits':{'cpu':'1001m'}}");
@@ -222,10 +215,8 @@ START_TEST(a_pod_that_is_changed_as_a_whole_is_not_looked_at)
     wanted[1] = (struct vpa_resources){0};
     ck_assert_int_eq(vpa_capping_fits(&arena, &now, &limits, wanted, &err), -1);
 }
-END_TEST
 
-START_TEST(no_decision_asks_for_more)
-{
+TEST_EACH(no_decision_asks_for_more, rows) {
     struct vpa_namespace_limits limits = fixture_limits(&arena, rows[_i].limits);
     struct vpa_pod pod = the_pod(_i);
     struct vpa_object vpa = the_vpa(_i);
@@ -234,10 +225,8 @@ START_TEST(no_decision_asks_for_more)
 
     check(_i, vpa_capping_process(&arena, &vpa, &pod, &limits, &capped, &err), &err);
 }
-END_TEST
 
-START_TEST(no_resize_asks_for_more)
-{
+TEST_EACH(no_resize_asks_for_more, rows) {
     struct vpa_namespace_limits limits = fixture_limits(&arena, rows[_i].limits);
     struct vpa_pod pod = the_pod(_i);
     struct vpa_object vpa = the_vpa(_i);
@@ -250,21 +239,8 @@ START_TEST(no_resize_asks_for_more)
     check(_i, vpa_resize_patch_build(&pod, &vpa, &limits, plans, 0, &arena, &patch, &err), &err);
     vpa_resize_patch_release(&patch);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("limit_ratio");
-    TCase *tc = tcase_create("limit_ratio");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, a_small_pod_is_not_patched_beyond_it);
-    tcase_add_loop_test(tc, a_new_pod_is_not_patched_beyond_it, 0, (int)VPA_COUNT(rows));
-    tcase_add_loop_test(tc, no_decision_asks_for_more, 0, (int)VPA_COUNT(rows));
-    tcase_add_loop_test(tc, no_resize_asks_for_more, 0, (int)VPA_COUNT(rows));
-    tcase_add_test(tc, a_pod_that_is_changed_as_a_whole_is_not_looked_at);
-    tcase_add_loop_test(tc, a_container_that_is_left_alone_counts_for_its_pod, 0,
-                        (int)VPA_COUNT(sums));
-    suite_add_tcase(suite, tc);
-    return fixture_run(suite);
+    return run_tests("limit_ratio", setup, teardown);
 }

@@ -50,8 +50,7 @@ static int list(const char *const *texts, struct vpa_error *err)
         on_item, NULL, err);
 }
 
-START_TEST(goes_on_until_the_last_page)
-{
+TEST(goes_on_until_the_last_page) {
     static const char *const texts[] = {
         "{\"metadata\":{\"continue\":\"t1\"},\"items\":[{\"a\":1},{\"a\":2}]}",
         "{\"metadata\":{\"continue\":\"\"},\"items\":[{\"a\":3}]}", NULL};
@@ -62,7 +61,6 @@ START_TEST(goes_on_until_the_last_page)
     ck_assert_int_eq(given, 3);
     ck_assert_str_eq(token, "t1");
 }
-END_TEST
 
 static const char *const broken[][2] = {
     {"{\"metadata\":{\"continue\":tru},\"items\":[]}", NULL},      /* where the next page is */
@@ -72,14 +70,12 @@ static const char *const broken[][2] = {
     {"{\"metadata\":{\"continue\":\"same\"},\"items\":[]}", NULL}, /* no end */
 };
 
-START_TEST(half_a_list_is_none)
-{
+TEST_EACH(half_a_list_is_none, broken) {
     struct vpa_error err;
 
     ck_assert_int_eq(list(broken[_i], &err), -1);
     ck_assert_int_le(asked, 2);
 }
-END_TEST
 
 static char unread[64];
 
@@ -92,8 +88,7 @@ static void on_any(void *ctx, const struct vpa_json *item, struct vpa_slice text
 }
 
 /* Where that is asked for, what cannot be read ends nothing. */
-START_TEST(an_item_that_cannot_be_read_is_one_item)
-{
+TEST(an_item_that_cannot_be_read_is_one_item) {
     struct vpa_list_request request = {
         .path = "/x", .timeout = VPA_MINUTE, .with_unreadable = true};
     static const char *const texts[] = {"{\"items\":[{\"a\":1},{\"a\":nul},{\"a\":3}]}", NULL};
@@ -104,7 +99,6 @@ START_TEST(an_item_that_cannot_be_read_is_one_item)
     ck_assert_int_eq(given, 2);
     ck_assert_str_eq(unread, "{\"a\":nul}");
 }
-END_TEST
 
 /* The timeout is that of each page. */
 static const struct {
@@ -116,8 +110,7 @@ static const struct {
     {VPA_MINUTE + VPA_SECOND, -1, 1, VPA_MINUTE},
 };
 
-START_TEST(each_page_has_its_time)
-{
+TEST_EACH(each_page_has_its_time, slow) {
     static const char *const texts[] = {
         "{\"metadata\":{\"continue\":\"t1\"},\"items\":[{\"a\":1}]}",
         "{\"metadata\":{\"continue\":\"t2\"},\"items\":[{\"a\":2}]}",
@@ -130,7 +123,6 @@ START_TEST(each_page_has_its_time)
     ck_assert_int_eq(asked, slow[_i].asked);
     ck_assert_int_eq(vpa_loop_monotonic(loop) - begin, slow[_i].took);
 }
-END_TEST
 
 static void stop_loop(void *ctx)
 {
@@ -139,8 +131,7 @@ static void stop_loop(void *ctx)
 }
 
 /* Nothing is given any more, and nothing is asked for. */
-START_TEST(a_stop_ends_the_reading)
-{
+TEST_TIMES(a_stop_ends_the_reading, 2) {
     static const char *const texts[] = {
         "{\"metadata\":{\"continue\":\"t1\"},\"items\":[{\"a\":1}]}",
         "{\"metadata\":{},\"items\":[{\"a\":2}]}", NULL};
@@ -159,19 +150,8 @@ START_TEST(a_stop_ends_the_reading)
     ck_assert_int_eq(asked, 1 + _i);
     vpa_timer_free(timer);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("list");
-    TCase *c = tcase_create("list");
-
-    tcase_add_checked_fixture(c, setup, stop_client);
-    tcase_add_test(c, goes_on_until_the_last_page);
-    tcase_add_loop_test(c, half_a_list_is_none, 0, sizeof(broken) / sizeof(broken[0]));
-    tcase_add_test(c, an_item_that_cannot_be_read_is_one_item);
-    tcase_add_loop_test(c, each_page_has_its_time, 0, sizeof(slow) / sizeof(slow[0]));
-    tcase_add_loop_test(c, a_stop_ends_the_reading, 0, 2);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("list", setup, stop_client);
 }

@@ -27,16 +27,13 @@ static const struct {
     {1e9, 285},        {0.00162889462, 10}, /* 1.05^10 = 1.628894626777442 */
 };
 
-START_TEST(values_fall_into_geometric_buckets)
-{
+TEST_EACH(values_fall_into_geometric_buckets, places) {
     ck_assert_uint_eq(vpa_buckets_find(&cpu, places[_i].value), places[_i].bucket);
     ck_assert(places[_i].value > 1000.0 ||
               vpa_buckets_round_up(&cpu, places[_i].value) >= places[_i].value * (1 - 1e-8));
 }
-END_TEST
 
-START_TEST(empty_knows_nothing)
-{
+TEST(empty_knows_nothing) {
     struct vpa_load_histogram h;
 
     vpa_load_histogram_init(&h, &cpu, 12 * VPA_HOUR);
@@ -44,7 +41,6 @@ START_TEST(empty_knows_nothing)
     ck_assert(vpa_load_histogram_percentile(&h, 0.9) == 0.0);
     vpa_load_histogram_release(&h);
 }
-END_TEST
 
 /* End of the bucket in which the share p of the weights is reached. */
 static double time_percentile(const struct vpa_load_histogram *h, double p)
@@ -64,8 +60,7 @@ static double time_percentile(const struct vpa_load_histogram *h, double p)
 /* Nine samples at the end of bucket 0 (1 millicore) and one at that of bucket 100 (0.131501257846
  * cores): by time the 90th percentile is the small one, by load the large one holds 0.1315 / (0.009
  * + 0.1315) = 93.6 % of all, so that any percentile above 6.4 is the large one. */
-START_TEST(load_is_not_time)
-{
+TEST(load_is_not_time) {
     struct vpa_load_histogram h;
 
     vpa_load_histogram_init(&h, &cpu, 12 * VPA_HOUR);
@@ -78,11 +73,9 @@ START_TEST(load_is_not_time)
     ck_assert_double_eq_tol(time_percentile(&h, 0.91), 0.131501257846, 1e-9);
     vpa_load_histogram_release(&h);
 }
-END_TEST
 
 /* Two samples, a half-life apart: the older weighs half, so a third of the time. */
-START_TEST(the_old_weighs_less)
-{
+TEST(the_old_weighs_less) {
     struct vpa_load_histogram h;
 
     vpa_load_histogram_init(&h, &cpu, 12 * VPA_HOUR);
@@ -92,11 +85,9 @@ START_TEST(the_old_weighs_less)
     ck_assert_double_eq_tol(time_percentile(&h, 0.334), 0.1315, 1e-5);
     vpa_load_histogram_release(&h);
 }
-END_TEST
 
 /* A year later the reference has moved, and the old sample is worth nothing. */
-START_TEST(a_long_time_does_not_overflow)
-{
+TEST(a_long_time_does_not_overflow) {
     struct vpa_load_histogram h;
 
     vpa_load_histogram_init(&h, &cpu, VPA_HOUR);
@@ -107,11 +98,9 @@ START_TEST(a_long_time_does_not_overflow)
     ck_assert_double_eq_tol(time_percentile(&h, 0.999999), 0.001, 1e-12);
     vpa_load_histogram_release(&h);
 }
-END_TEST
 
 /* In one step, so that the weight of the new one would be infinite beside the old reference. */
-START_TEST(a_long_pause_does_not_overflow)
-{
+TEST(a_long_pause_does_not_overflow) {
     struct vpa_load_histogram h;
 
     vpa_load_histogram_init(&h, &cpu, VPA_HOUR);
@@ -122,10 +111,8 @@ START_TEST(a_long_pause_does_not_overflow)
     ck_assert_double_eq_tol(time_percentile(&h, 0.6), 0.1315, 1e-5);
     vpa_load_histogram_release(&h);
 }
-END_TEST
 
-START_TEST(merging_is_adding)
-{
+TEST(merging_is_adding) {
     struct vpa_load_histogram all, a, b;
 
     vpa_load_histogram_init(&all, &cpu, 12 * VPA_HOUR);
@@ -144,11 +131,9 @@ START_TEST(merging_is_adding)
     vpa_load_histogram_release(&a);
     vpa_load_histogram_release(&b);
 }
-END_TEST
 
 /* Room is made in steps, which the last bucket ends wherever it is. */
-START_TEST(the_last_bucket_is_the_end)
-{
+TEST_TIMES(the_last_bucket_is_the_end, 8) {
     struct vpa_buckets buckets;
     struct vpa_load_histogram h;
 
@@ -159,7 +144,6 @@ START_TEST(the_last_bucket_is_the_end)
     ck_assert(vpa_load_histogram_percentile(&h, 1.0) == buckets.ends[buckets.count - 1]);
     vpa_load_histogram_release(&h);
 }
-END_TEST
 
 static void add_to(struct vpa_load_histogram *h, double value, int times, int hour)
 {
@@ -173,8 +157,7 @@ static const struct {
     int hour_a, hour_b; /* -1: nothing */
 } ages[] = {{0, 0}, {0, 12}, {12, 0}, {0, 100}, {100, 0}, {-1, 5}, {5, -1}, {0, 3000}, {3000, 0}};
 
-START_TEST(merging_keeps_ages)
-{
+TEST_TIMES(merging_keeps_ages, 9) {
     static const double shares[] = {0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99};
     struct vpa_load_histogram a, b, all;
 
@@ -204,24 +187,8 @@ START_TEST(merging_keeps_ages)
     vpa_load_histogram_release(&b);
     vpa_load_histogram_release(&all);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("load_histogram");
-    TCase *c = tcase_create("load_histogram");
-
-    tcase_add_checked_fixture(c, setup, NULL);
-    tcase_add_loop_test(c, values_fall_into_geometric_buckets, 0,
-                        (int)(sizeof(places) / sizeof(places[0])));
-    tcase_add_test(c, empty_knows_nothing);
-    tcase_add_test(c, load_is_not_time);
-    tcase_add_test(c, the_old_weighs_less);
-    tcase_add_test(c, a_long_time_does_not_overflow);
-    tcase_add_test(c, a_long_pause_does_not_overflow);
-    tcase_add_test(c, merging_is_adding);
-    tcase_add_loop_test(c, the_last_bucket_is_the_end, 0, 8);
-    tcase_add_loop_test(c, merging_keeps_ages, 0, 9);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("load_histogram", setup, NULL);
 }

@@ -50,8 +50,7 @@ static const char *written(void)
     return line;
 }
 
-START_TEST(writes_klog_lines)
-{
+TEST(writes_klog_lines) {
     char wanted[200];
 
     configure((struct vpa_log_options){.clock = some_time});
@@ -65,10 +64,8 @@ START_TEST(writes_klog_lines)
              (int)getpid());
     ck_assert_str_eq(written(), wanted);
 }
-END_TEST
 
-START_TEST(shows_the_folder_when_asked)
-{
+TEST(shows_the_folder_when_asked) {
     configure((struct vpa_log_options){.add_dir_header = true});
     vpa_log_write(VPA_LOG_INFO, "src/kube/act.c", 88, "x", NULL, 0);
     ck_assert(strstr(written(), " kube/act.c:88] \"x\""));
@@ -80,10 +77,8 @@ START_TEST(shows_the_folder_when_asked)
     vpa_log_write(VPA_LOG_INFO, "act.c", 88, "x", NULL, 0);
     ck_assert_str_eq(written(), "{\"caller\":\"act.c:88\",\"severity\":\"info\",\"msg\":\"x\"}");
 }
-END_TEST
 
-START_TEST(puts_the_error_first_in_error_lines)
-{
+TEST(puts_the_error_first_in_error_lines) {
     struct vpa_error err = {.text = "no route"};
     const struct vpa_log_field fields[] = {VPA_KV("pod", "a"), VPA_KERR(&err)};
 
@@ -93,7 +88,6 @@ START_TEST(puts_the_error_first_in_error_lines)
     vpa_log_write(VPA_LOG_INFO, "a.c", 1, "Failed", fields, 2);
     ck_assert_str_eq(written(), "\"Failed\" pod=\"a\" err=\"no route\"");
 }
-END_TEST
 
 static const struct {
     const char *value, *shown;
@@ -124,8 +118,7 @@ static const struct {
     {"x\n\"\\", "=<\n\tx\n\t\"\\\n >", "\"x\\u000a\\\"\\\\\""},
 };
 
-START_TEST(defuses_hostile_values)
-{
+TEST_EACH(defuses_hostile_values, hostile) {
     const struct vpa_log_field field = VPA_KV("k", hostile[_i].value);
     char wanted[256];
 
@@ -138,26 +131,20 @@ START_TEST(defuses_hostile_values)
     snprintf(wanted, sizeof(wanted), ",\"k\":%s}", hostile[_i].json);
     ck_assert_msg(vpa_str_ends_with(written(), wanted), "%s", line);
 }
-END_TEST
 
-START_TEST(defuses_plain_texts)
-{
+TEST(defuses_plain_texts) {
     configure((struct vpa_log_options){.skip_headers = true});
     vpa_log_text(VPA_LOG_INFO, "a.c", 8, "FLAG: --x=\"a\x1b[1m\nE\"");
     ck_assert_str_eq(written(), "FLAG: --x=\"a\\x1b[1m\\nE\"");
 }
-END_TEST
 
-START_TEST(shows_values)
-{
+TEST_EACH(shows_values, values) {
     configure((struct vpa_log_options){.skip_headers = true});
     VPA_INFO("m", VPA_KV("k", values[_i].value));
     ck_assert_str_eq(written(), values[_i].shown);
 }
-END_TEST
 
-START_TEST(cuts_long_values)
-{
+TEST(cuts_long_values) {
     vpa_auto_free char *text = vpa_xmalloc(20001);
 
     memset(text, 'x', 20000);
@@ -167,10 +154,8 @@ START_TEST(cuts_long_values)
     ck_assert_uint_eq(strlen(written()), strlen("\"m\" k=\"\"") + 8192 + 3);
     ck_assert(vpa_str_ends_with(line, "x...\""));
 }
-END_TEST
 
-START_TEST(writes_json)
-{
+TEST(writes_json) {
     configure((struct vpa_log_options){.json = true, .clock = some_time});
     vpa_log_write(VPA_LOG_ERROR, "src/a.c", 7, "Say \"hi\"",
                   (struct vpa_log_field[]){VPA_KV("text", "a\n\\"), VPA_KV("n", -3),
@@ -189,36 +174,29 @@ START_TEST(writes_json)
     vpa_log_text(VPA_LOG_INFO, "a.c", 8, "FLAG: --v=\"4\"");
     ck_assert(strstr(written(), "\"msg\":\"FLAG: --v=\\\"4\\\"\"}"));
 }
-END_TEST
 
 /* A log that cannot be written to is no reason to fail. */
-START_TEST(survives_a_closed_descriptor)
-{
+TEST(survives_a_closed_descriptor) {
     struct vpa_log_options options = {.fd = -1};
 
     ck_assert_int_eq(vpa_log_configure(&options, NULL), 0);
     VPA_INFO("lost");
 }
-END_TEST
 
-START_TEST(writes_plain_texts)
-{
+TEST(writes_plain_texts) {
     configure((struct vpa_log_options){0});
     vpa_log_text(VPA_LOG_FATAL, "a.c", 8, "lost master");
     ck_assert_int_eq(written()[0], 'F');
     ck_assert(vpa_str_ends_with(line, " a.c:8] lost master"));
 }
-END_TEST
 
-START_TEST(drops_lines_below_the_threshold)
-{
+TEST(drops_lines_below_the_threshold) {
     configure((struct vpa_log_options){.skip_headers = true, .least = VPA_LOG_ERROR});
     VPA_WARN("dropped");
     vpa_log_text(VPA_LOG_INFO, "a.c", 1, "dropped");
     VPA_ERROR("kept");
     ck_assert_str_eq(written(), "\"kept\"");
 }
-END_TEST
 
 static const struct {
     const char *vmodule, *file;
@@ -238,14 +216,12 @@ static const struct {
     {"act=1", "act.c", 2, true},
 };
 
-START_TEST(raises_verbosity_per_file)
-{
+TEST_EACH(raises_verbosity_per_file, verbosity) {
     configure((struct vpa_log_options){.level = 2, .vmodule = verbosity[_i].vmodule});
     ck_assert_int_eq(vpa_log_level, 2);
     ck_assert_int_eq(vpa_log_enabled(verbosity[_i].level, verbosity[_i].file),
                      verbosity[_i].enabled);
 }
-END_TEST
 
 #define SYNTAX "syntax error: expect comma-separated list of filename=N"
 static const struct {
@@ -260,18 +236,15 @@ static const struct {
     {"act=-1", "negative value for vmodule level"},
 };
 
-START_TEST(refuses_modules)
-{
+TEST_EACH(refuses_modules, bad_modules) {
     struct vpa_error err;
     struct vpa_log_options options = {.vmodule = bad_modules[_i].vmodule};
 
     ck_assert_int_eq(vpa_log_configure(&options, &err), -1);
     ck_assert_str_eq(err.text, bad_modules[_i].error);
 }
-END_TEST
 
-START_TEST(bounds_modules)
-{
+TEST(bounds_modules) {
     vpa_auto_buf many = VPA_BUF(100000);
     struct vpa_error err;
 
@@ -284,38 +257,15 @@ START_TEST(bounds_modules)
     ck_assert_int_eq(vpa_log_check_vmodule(vpa_buf_text(&many), &err), -1);
     ck_assert_int_eq(err.code, VPA_LIMIT);
 }
-END_TEST
 
-START_TEST(verbose_lines_follow_the_level)
-{
+TEST(verbose_lines_follow_the_level) {
     configure((struct vpa_log_options){.skip_headers = true, .level = 3});
     VPA_V(4, "dropped");
     VPA_V(3, "kept", VPA_KV("a", (const char *)NULL));
     ck_assert_str_eq(written(), "\"kept\" a=\"\"");
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("log");
-    TCase *tc = tcase_create("log");
-
-    tcase_add_checked_fixture(tc, open_pipe, close_pipe);
-    tcase_add_test(tc, writes_klog_lines);
-    tcase_add_test(tc, shows_the_folder_when_asked);
-    tcase_add_test(tc, puts_the_error_first_in_error_lines);
-    tcase_add_loop_test(tc, shows_values, 0, VPA_COUNT(values));
-    tcase_add_loop_test(tc, defuses_hostile_values, 0, VPA_COUNT(hostile));
-    tcase_add_test(tc, defuses_plain_texts);
-    tcase_add_test(tc, cuts_long_values);
-    tcase_add_test(tc, writes_json);
-    tcase_add_test(tc, survives_a_closed_descriptor);
-    tcase_add_test(tc, writes_plain_texts);
-    tcase_add_test(tc, drops_lines_below_the_threshold);
-    tcase_add_loop_test(tc, raises_verbosity_per_file, 0, VPA_COUNT(verbosity));
-    tcase_add_loop_test(tc, refuses_modules, 0, VPA_COUNT(bad_modules));
-    tcase_add_test(tc, bounds_modules);
-    tcase_add_test(tc, verbose_lines_follow_the_level);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("log", open_pipe, close_pipe);
 }

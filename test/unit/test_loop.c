@@ -54,8 +54,7 @@ static void stop(void *ctx)
     vpa_loop_stop(loop);
 }
 
-START_TEST(posts_run_in_order)
-{
+TEST(posts_run_in_order) {
     vpa_loop_post(loop, note, la);
     vpa_loop_post(loop, note, lb);
     vpa_loop_post(loop, note, lx);
@@ -65,10 +64,8 @@ START_TEST(posts_run_in_order)
     vpa_loop_run(loop);
     ck_assert_str_eq(trace, "abc");
 }
-END_TEST
 
-START_TEST(timers_run_by_deadline_then_start)
-{
+TEST(timers_run_by_deadline_then_start) {
     const int delays[] = {5, 1, 3, 1, 9, 3};
     char names[][2] = {"a", "b", "c", "d", "e", "f"};
     struct vpa_timer *timers[6];
@@ -87,7 +84,6 @@ START_TEST(timers_run_by_deadline_then_start)
         vpa_timer_free(timers[i]);
     }
 }
-END_TEST
 
 static struct vpa_timer *periodic;
 static int ticks;
@@ -99,8 +95,7 @@ static void tick(void *ctx)
         vpa_timer_start(periodic, VPA_MINUTE);
 }
 
-START_TEST(manual_clock_jumps)
-{
+TEST(manual_clock_jumps) {
     periodic = vpa_timer_new(loop, tick, NULL);
     vpa_timer_start(periodic, VPA_MINUTE);
     vpa_loop_pump(loop, 1000 * VPA_MINUTE);
@@ -108,7 +103,6 @@ START_TEST(manual_clock_jumps)
     ck_assert(vpa_loop_monotonic(loop) == 1000 * VPA_MINUTE);
     vpa_timer_free(periodic);
 }
-END_TEST
 
 static bool five_ticks(void *ctx)
 {
@@ -116,8 +110,7 @@ static bool five_ticks(void *ctx)
     return ticks >= 5;
 }
 
-START_TEST(wait_returns_or_times_out)
-{
+TEST(wait_returns_or_times_out) {
     struct vpa_error err;
 
     ticks = 0;
@@ -132,7 +125,6 @@ START_TEST(wait_returns_or_times_out)
     ck_assert_int_eq(vpa_loop_wait(loop, five_ticks, NULL, VPA_HOUR, &err), -1);
     vpa_timer_free(periodic);
 }
-END_TEST
 
 static void nested(void *ctx)
 {
@@ -141,8 +133,7 @@ static void nested(void *ctx)
     note(lclose);
 }
 
-START_TEST(callbacks_may_pump)
-{
+TEST(callbacks_may_pump) {
     struct vpa_timer *t = vpa_timer_new(loop, nested, lopen);
 
     vpa_timer_start(t, 0);
@@ -154,7 +145,6 @@ START_TEST(callbacks_may_pump)
     vpa_timer_free(t);
     vpa_timer_free(inner);
 }
-END_TEST
 
 static int pipe_fds[2];
 
@@ -174,8 +164,7 @@ static void *write_later(void *ctx)
     return ctx;
 }
 
-START_TEST(watches_and_foreign_posts)
-{
+TEST(watches_and_foreign_posts) {
     struct vpa_watch *w;
     pthread_t thread;
 
@@ -188,7 +177,6 @@ START_TEST(watches_and_foreign_posts)
     ck_assert_str_eq(trace, "xy");
     vpa_watch_free(w);
 }
-END_TEST
 
 static void on_signal(void *ctx, int number)
 {
@@ -199,8 +187,7 @@ static void on_signal(void *ctx, int number)
     vpa_loop_stop(loop);
 }
 
-START_TEST(signals_arrive_on_the_loop)
-{
+TEST(signals_arrive_on_the_loop) {
     const int signals[] = {SIGTERM, SIGUSR1};
     struct vpa_error err;
 
@@ -209,7 +196,6 @@ START_TEST(signals_arrive_on_the_loop)
     vpa_loop_run(loop);
     ck_assert_str_eq(trace, "T");
 }
-END_TEST
 
 /* Work without end: every callback posts the next. */
 
@@ -235,8 +221,7 @@ static void on_busy_signal(void *ctx, int number)
     vpa_loop_stop(loop);
 }
 
-START_TEST(signals_come_before_any_other_work)
-{
+TEST_RANGE(signals_come_before_any_other_work, 1, 70) {
     const int signals[] = {SIGTERM};
     struct vpa_error err;
 
@@ -248,7 +233,6 @@ START_TEST(signals_come_before_any_other_work)
     vpa_loop_run(loop);
     ck_assert_int_eq(busy.signal_at, busy.raise_at); /* not one piece in between */
 }
-END_TEST
 
 static void on_busy_timer(void *ctx)
 {
@@ -262,8 +246,7 @@ static void on_busy_watch(void *ctx)
     busy.watch_at = busy.watch_at ? busy.watch_at : busy.pieces;
 }
 
-START_TEST(posted_work_starves_nothing)
-{
+TEST(posted_work_starves_nothing) {
     struct vpa_timer *timer = vpa_timer_new(loop, on_busy_timer, NULL);
 
     memset(&busy, 0, sizeof(busy));
@@ -280,10 +263,10 @@ START_TEST(posted_work_starves_nothing)
     vpa_timer_free(timer);
     vpa_watch_free(watch);
 }
-END_TEST
 
-START_TEST(real_clock_waits)
-{
+TEST_CASE(clocks_and_rates, NULL, NULL);
+
+TEST(real_clock_waits) {
     struct vpa_clock *real = vpa_clock_new_real();
     struct vpa_loop *l = vpa_loop_new(real);
     int64_t before = real->monotonic(real);
@@ -296,7 +279,6 @@ START_TEST(real_clock_waits)
     vpa_loop_free(l);
     vpa_clock_free(real);
 }
-END_TEST
 
 static int64_t monotonic_ns(void)
 {
@@ -306,8 +288,7 @@ static int64_t monotonic_ns(void)
     return (int64_t)ts.tv_sec * VPA_SECOND + ts.tv_nsec;
 }
 
-START_TEST(threads_wait_by_the_monotonic_clock)
-{
+TEST(threads_wait_by_the_monotonic_clock) {
     for (int i = 0; i < 1000; i++) {
         int64_t before = monotonic_ns(), now = vpa_monotonic_read();
 
@@ -315,10 +296,8 @@ START_TEST(threads_wait_by_the_monotonic_clock)
         ck_assert_int_le(now, monotonic_ns());
     }
 }
-END_TEST
 
-START_TEST(simulated_clock_follows_its_file)
-{
+TEST(simulated_clock_follows_its_file) {
     char path[] = "/tmp/plumb-clock-XXXXXX";
     int fd = mkstemp(path);
     struct vpa_error err;
@@ -354,7 +333,6 @@ START_TEST(simulated_clock_follows_its_file)
     unlink(path);
     ck_assert_ptr_null(vpa_clock_new_from_env(&err));
 }
-END_TEST
 
 /* updater.md 3.3: rate, burst, steps of (at seconds, limit seconds, passes, wait ms) */
 static const struct {
@@ -380,8 +358,7 @@ static const struct {
     {"burst below one", 5, 0, {{0, 60, 0, 0}}},
 };
 
-START_TEST(token_bucket)
-{
+TEST_EACH(token_bucket, rates) {
     struct vpa_rate r;
     vpa_duration wait;
 
@@ -399,11 +376,9 @@ START_TEST(token_bucket)
                           rates[_i].name, i, (long long)wait);
     }
 }
-END_TEST
 
 /* Sums of parts are rounded otherwise than the whole. */
-START_TEST(what_was_refused_changes_no_wait)
-{
+TEST(what_was_refused_changes_no_wait) {
     struct vpa_rate asked, left;
     vpa_duration wait, same;
 
@@ -416,10 +391,8 @@ START_TEST(what_was_refused_changes_no_wait)
     ck_assert(vpa_rate_reserve(&left, 5 * VPA_MINUTE, VPA_MINUTE, &same));
     ck_assert_int_eq(wait, same);
 }
-END_TEST
 
-START_TEST(client_limits)
-{
+TEST(client_limits) {
     struct vpa_rate r;
     struct vpa_error err;
 
@@ -432,10 +405,8 @@ START_TEST(client_limits)
     for (int i = 0; i < 1000; i++)
         ck_assert(vpa_rate_allow(&r, 0));
 }
-END_TEST
 
-START_TEST(random_source)
-{
+TEST(random_source) {
     struct vpa_random a, b;
     char uuid[VPA_UUID_TEXT_MAX];
 
@@ -457,32 +428,8 @@ START_TEST(random_source)
     vpa_random_init(&b, vpa_seed_from_kernel());
     ck_assert(a.state != b.state);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("loop");
-    TCase *c = tcase_create("loop");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_test(c, posts_run_in_order);
-    tcase_add_test(c, timers_run_by_deadline_then_start);
-    tcase_add_test(c, manual_clock_jumps);
-    tcase_add_test(c, wait_returns_or_times_out);
-    tcase_add_test(c, callbacks_may_pump);
-    tcase_add_test(c, watches_and_foreign_posts);
-    tcase_add_test(c, signals_arrive_on_the_loop);
-    tcase_add_loop_test(c, signals_come_before_any_other_work, 1, 70);
-    tcase_add_test(c, posted_work_starves_nothing);
-    suite_add_tcase(suite, c);
-    TCase *other = tcase_create("clocks and rates");
-    tcase_add_test(other, real_clock_waits);
-    tcase_add_test(other, threads_wait_by_the_monotonic_clock);
-    tcase_add_test(other, simulated_clock_follows_its_file);
-    tcase_add_loop_test(other, token_bucket, 0, VPA_COUNT(rates));
-    tcase_add_test(other, what_was_refused_changes_no_wait);
-    tcase_add_test(other, client_limits);
-    tcase_add_test(other, random_source);
-    suite_add_tcase(suite, other);
-    return run_suite(suite);
+    return run_tests("loop", setup, teardown);
 }

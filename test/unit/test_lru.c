@@ -50,8 +50,7 @@ static int find(const char *key)
     return v ? v->number : 0;
 }
 
-START_TEST(what_was_added_is_found)
-{
+TEST(what_was_added_is_found) {
     char key[] = "a"; /* is copied */
 
     ck_assert_int_eq(find("a"), 0);
@@ -62,10 +61,8 @@ START_TEST(what_was_added_is_found)
     ck_assert_int_eq(find("b"), 2);
     ck_assert_int_eq(find("c"), 0);
 }
-END_TEST
 
-START_TEST(as_many_as_the_limit_are_kept)
-{
+TEST(as_many_as_the_limit_are_kept) {
     add("a", 1);
     add("b", 2);
     add("c", 3);
@@ -77,11 +74,9 @@ START_TEST(as_many_as_the_limit_are_kept)
     ck_assert_int_eq(find("c"), 3);
     ck_assert_int_eq(find("d"), 4);
 }
-END_TEST
 
 /* Wherever it stands in the order. */
-START_TEST(the_least_recently_used_goes_first)
-{
+TEST_TIMES(the_least_recently_used_goes_first, 3) {
     static const char *const order[][2] = {{"a", "b"}, {"b", "a"}, {"c", "a"}}; /* used, gone */
 
     add("a", 1);
@@ -97,10 +92,8 @@ START_TEST(the_least_recently_used_goes_first)
     ck_assert_int_eq(find("d"), 4);
     ck_assert_int_eq(freed, 3);
 }
-END_TEST
 
-START_TEST(what_was_not_used_for_longer_goes)
-{
+TEST(what_was_not_used_for_longer_goes) {
     add("a", 1); /* at 0 */
     lru_advance(&lru, 4);
     add("b", 2); /* at 4 */
@@ -119,10 +112,8 @@ START_TEST(what_was_not_used_for_longer_goes)
     add("a", 3);
     ck_assert_int_eq(find("a"), 3);
 }
-END_TEST
 
-START_TEST(a_use_puts_it_behind_the_others)
-{
+TEST(a_use_puts_it_behind_the_others) {
     add("a", 1);
     lru_advance(&lru, 1);
     add("b", 2);
@@ -133,10 +124,8 @@ START_TEST(a_use_puts_it_behind_the_others)
     ck_assert_int_eq(find("b"), 0);
     ck_assert_int_eq(find("a"), 1);
 }
-END_TEST
 
-START_TEST(all_go_at_the_end)
-{
+TEST(all_go_at_the_end) {
     add("a", 1);
     add("b", 2);
     lru_release(&lru);
@@ -145,20 +134,8 @@ START_TEST(all_go_at_the_end)
     add("a", 1);
     ck_assert_int_eq(find("a"), 1);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("lru");
-    TCase *c = tcase_create("lru");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_test(c, what_was_added_is_found);
-    tcase_add_test(c, as_many_as_the_limit_are_kept);
-    tcase_add_loop_test(c, the_least_recently_used_goes_first, 0, 3);
-    tcase_add_test(c, what_was_not_used_for_longer_goes);
-    tcase_add_test(c, a_use_puts_it_behind_the_others);
-    tcase_add_test(c, all_go_at_the_end);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("lru", setup, teardown);
 }

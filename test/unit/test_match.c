@@ -66,8 +66,7 @@ static const struct match_row {
      VPA_MATCH_WEBHOOK, "b"},
 };
 
-START_TEST(winners)
-{
+TEST_EACH(winners, rows) {
     const struct match_row *row = &rows[_i];
     vpa_auto_arena arena = {0};
     struct vpa_object a = fixture_vpa(&arena, row->a);
@@ -88,10 +87,8 @@ START_TEST(winners)
     }
     vpa_match_index_free(index);
 }
-END_TEST
 
-START_TEST(namespaces_and_missing_selectors)
-{
+TEST(namespaces_and_missing_selectors) {
     vpa_auto_arena arena = {0};
     struct vpa_object a = fixture_vpa(&arena, VPA("a", "", TARGET("Deployment", "web")));
     struct vpa_selector s = selector(&arena, "");
@@ -107,10 +104,8 @@ START_TEST(namespaces_and_missing_selectors)
     ck_assert_ptr_null(
         vpa_match_strongest(NULL, 0, VPA_MATCH_WEBHOOK, "ns", "Deployment", "web", &web));
 }
-END_TEST
 
-START_TEST(index_finds_among_many)
-{
+TEST(index_finds_among_many) {
     enum { COUNT = 500 };
     vpa_auto_arena arena = {0};
     struct vpa_object *vpas = vpa_arena_alloc(&arena, COUNT * sizeof(*vpas));
@@ -139,11 +134,9 @@ START_TEST(index_finds_among_many)
     vpa_match_index_free(index);
     vpa_match_index_free(vpa_match_index_new(NULL, 0));
 }
-END_TEST
 
 /* Namespaces, kinds and names in every combination: the index says what a look at all says. */
-START_TEST(index_finds_what_a_look_at_all_finds)
-{
+TEST(index_finds_what_a_look_at_all_finds) {
     static const char *const spaces[] = {"a", "b", "c"},
                              *const kinds[] = {"Deployment", "Job", "StatefulSet"},
                              *const names[] = {"u", "v", "w", "x", "y", "z"};
@@ -181,17 +174,8 @@ START_TEST(index_finds_what_a_look_at_all_finds)
     }
     vpa_match_index_free(index);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("match");
-    TCase *tc = tcase_create("match");
-
-    tcase_add_loop_test(tc, winners, 0, (int)VPA_COUNT(rows));
-    tcase_add_test(tc, namespaces_and_missing_selectors);
-    tcase_add_test(tc, index_finds_among_many);
-    tcase_add_test(tc, index_finds_what_a_look_at_all_finds);
-    suite_add_tcase(suite, tc);
-    return fixture_run(suite);
+    return run_tests("match", NULL, NULL);
 }

@@ -52,12 +52,10 @@ static const struct {
     {"least exponent", 1.0000001, INT64_MIN, 0},
 };
 
-START_TEST(raises_as_go)
-{
+TEST_EACH(raises_as_go, powers) {
     ck_assert_msg(same(vpa_pow(powers[_i].x, powers[_i].n), powers[_i].want), "%s: %a",
                   powers[_i].name, vpa_pow(powers[_i].x, powers[_i].n));
 }
-END_TEST
 
 static const struct {
     const char *name;
@@ -75,29 +73,23 @@ static const struct {
     {"10", 10, 1024, 0x1.26bb1bbb55516p+1},
 };
 
-START_TEST(exp2_and_log_at_their_edges)
-{
+TEST_EACH(exp2_and_log_at_their_edges, functions) {
     ck_assert_msg(same(vpa_exp2(functions[_i].x), functions[_i].exp2), "exp2 of %s",
                   functions[_i].name);
     ck_assert_msg(same(vpa_log(functions[_i].x), functions[_i].log), "log of %s: %a",
                   functions[_i].name, vpa_log(functions[_i].x));
 }
-END_TEST
 
-START_TEST(log_of_subnormal_numbers_is_sane)
-{
+TEST(log_of_subnormal_numbers_is_sane) {
     ck_assert_double_eq_tol(vpa_log(0x1p-1074), log(0x1p-1074), 1e-12);
     ck_assert_double_eq_tol(vpa_log_base(2, 1024), 10, 1e-12);
 }
-END_TEST
 
-START_TEST(ldexp_takes_any_exponent)
-{
+TEST(ldexp_takes_any_exponent) {
     ck_assert(vpa_ldexp(1, INT64_MAX) == INFINITY);
     ck_assert(vpa_ldexp(1, INT64_MIN) == 0);
     ck_assert(vpa_ldexp(0.75, 2) == 3);
 }
-END_TEST
 
 static const struct {
     double x;
@@ -116,12 +108,10 @@ static const struct {
     {0x1.fffffffffffffp62, 9223372036854774784, 9223372036854774784},
 };
 
-START_TEST(converts_as_go_on_amd64)
-{
+TEST_EACH(converts_as_go_on_amd64, conversions) {
     ck_assert_int_eq(vpa_trunc_int64(conversions[_i].x), conversions[_i].trunc);
     ck_assert_int_eq(vpa_hround(conversions[_i].x), conversions[_i].hround);
 }
-END_TEST
 
 static const struct {
     double x;
@@ -161,8 +151,7 @@ static const struct {
     {NAN, "NaN", "NaN"},
 };
 
-START_TEST(prints_the_shortest_text)
-{
+TEST_EACH(prints_the_shortest_text, texts) {
     char text[VPA_DOUBLE_TEXT_MAX];
 
     vpa_double_format_json(texts[_i].x, text);
@@ -170,7 +159,6 @@ START_TEST(prints_the_shortest_text)
     vpa_double_format_go(texts[_i].x, text);
     ck_assert_str_eq(text, texts[_i].go);
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -221,8 +209,7 @@ static const struct {
     {"1,5", VPA_INVALID, 0},
 };
 
-START_TEST(parses_as_go)
-{
+TEST_EACH(parses_as_go, parses) {
     struct vpa_error err = {0};
     double x = 77;
     int rc = vpa_double_parse(parses[_i].text, &x, &err);
@@ -231,11 +218,9 @@ START_TEST(parses_as_go)
     ck_assert_int_eq((int)err.code, parses[_i].code);
     ck_assert_msg(same(x, rc < 0 ? 77 : parses[_i].value), "\"%s\": %a", parses[_i].text, x);
 }
-END_TEST
 
 /* Random bit patterns, a fixed seed: every double reads back from both texts. */
-START_TEST(texts_read_back)
-{
+TEST(texts_read_back) {
     uint64_t seed = 88172645463325252u;
     char text[VPA_DOUBLE_TEXT_MAX];
 
@@ -255,23 +240,8 @@ START_TEST(texts_read_back)
         ck_assert_msg(same(x, back), "%a gave %s", x, text);
     }
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("math");
-    TCase *tc = tcase_create("math");
-
-    tcase_add_loop_test(tc, raises_as_go, 0, sizeof(powers) / sizeof(powers[0]));
-    tcase_add_loop_test(tc, exp2_and_log_at_their_edges, 0,
-                        sizeof(functions) / sizeof(functions[0]));
-    tcase_add_test(tc, log_of_subnormal_numbers_is_sane);
-    tcase_add_test(tc, ldexp_takes_any_exponent);
-    tcase_add_loop_test(tc, converts_as_go_on_amd64, 0,
-                        sizeof(conversions) / sizeof(conversions[0]));
-    tcase_add_loop_test(tc, prints_the_shortest_text, 0, sizeof(texts) / sizeof(texts[0]));
-    tcase_add_loop_test(tc, parses_as_go, 0, sizeof(parses) / sizeof(parses[0]));
-    tcase_add_test(tc, texts_read_back);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("math", NULL, NULL);
 }

@@ -9,8 +9,7 @@ static void add(struct vpa_measure *m, double allocated, double used)
     vpa_measure_add(m, allocated, &used, 1);
 }
 
-START_TEST(a_window_weighs_the_same_however_many_samples_it_has)
-{
+TEST(a_window_weighs_the_same_however_many_samples_it_has) {
     struct vpa_measure m = {0};
 
     vpa_measure_add(&m, 500, (const double[]){300, 600}, 2);
@@ -22,10 +21,8 @@ START_TEST(a_window_weighs_the_same_however_many_samples_it_has)
     ck_assert_double_eq(vpa_measure_unserved(&m), 50.0 / 950); /* 900 of 950 */
     ck_assert_double_eq(vpa_measure_above(&m), 0.25);
 }
-END_TEST
 
-START_TEST(nothing_measured_is_zero)
-{
+TEST(nothing_measured_is_zero) {
     struct vpa_measure m = {0};
 
     ck_assert_double_eq(vpa_measure_slack(&m), 0);
@@ -39,10 +36,8 @@ START_TEST(nothing_measured_is_zero)
     ck_assert_double_eq(vpa_measure_slack(&m), 0);
     ck_assert_double_eq(vpa_measure_unserved(&m), 1);
 }
-END_TEST
 
-START_TEST(changes_are_more_than_a_millionth)
-{
+TEST(changes_are_more_than_a_millionth) {
     ck_assert(!vpa_measure_is_change(1e6, 1e6));
     ck_assert(!vpa_measure_is_change(1e6, 1e6 + 0.5));
     ck_assert(!vpa_measure_is_change(1e6 + 0.5, 1e6));
@@ -51,16 +46,8 @@ START_TEST(changes_are_more_than_a_millionth)
     ck_assert(vpa_measure_is_change(0, 1));
     ck_assert(!vpa_measure_is_change(0, 0));
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("measure");
-    TCase *tc = tcase_create("measure");
-
-    tcase_add_test(tc, a_window_weighs_the_same_however_many_samples_it_has);
-    tcase_add_test(tc, nothing_measured_is_zero);
-    tcase_add_test(tc, changes_are_more_than_a_millionth);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("measure", NULL, NULL);
 }

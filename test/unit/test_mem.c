@@ -7,8 +7,7 @@
 #include "suite.h"
 #include "vpa/base/mem.h"
 
-START_TEST(arena_items_are_aligned_and_apart)
-{
+TEST(arena_items_are_aligned_and_apart) {
     vpa_auto_arena arena = {0};
     char *last = NULL;
 
@@ -21,10 +20,8 @@ START_TEST(arena_items_are_aligned_and_apart)
         last = p;
     }
 }
-END_TEST
 
-START_TEST(large_item_keeps_the_room_of_the_current_chunk)
-{
+TEST(large_item_keeps_the_room_of_the_current_chunk) {
     vpa_auto_arena arena = {0};
 
     vpa_arena_init(&arena, 256);
@@ -33,10 +30,8 @@ START_TEST(large_item_keeps_the_room_of_the_current_chunk)
     char *b = vpa_arena_alloc(&arena, 16);
     ck_assert_ptr_eq(a + 16, b);
 }
-END_TEST
 
-START_TEST(clear_keeps_one_chunk_and_counts_from_zero)
-{
+TEST(clear_keeps_one_chunk_and_counts_from_zero) {
     vpa_auto_arena arena = {0};
 
     for (int i = 0; i < 100; i++)
@@ -50,10 +45,8 @@ START_TEST(clear_keeps_one_chunk_and_counts_from_zero)
     vpa_arena_clear(&arena);
     ck_assert_ptr_null(arena.chunk);
 }
-END_TEST
 
-START_TEST(strings_are_copied)
-{
+TEST(strings_are_copied) {
     vpa_auto_arena arena = {0};
     char text[] = "abcdef";
     char *copy = vpa_arena_strndup(&arena, text, 3);
@@ -68,10 +61,8 @@ START_TEST(strings_are_copied)
     ck_assert_str_eq(printed, "abcdef/3");
     ck_assert_int_eq(((char *)vpa_arena_zalloc(&arena, 8))[7], 0);
 }
-END_TEST
 
-START_TEST(texts_of_the_arena_are_kept)
-{
+TEST(texts_of_the_arena_are_kept) {
     struct vpa_arena arena;
     char foreign[] = "foreign";
 
@@ -87,20 +78,16 @@ START_TEST(texts_of_the_arena_are_kept)
     ck_assert_ptr_eq(vpa_arena_keep(&arena, text), text);
     vpa_arena_release(&arena);
 }
-END_TEST
 
-START_TEST(steal_moves_ownership)
-{
+TEST(steal_moves_ownership) {
     char *a = vpa_xstrdup("x");
     vpa_auto_free char *b = VPA_STEAL(a);
 
     ck_assert_ptr_null(a);
     ck_assert_str_eq(b, "x");
 }
-END_TEST
 
-START_TEST(grow_doubles)
-{
+TEST(grow_doubles) {
     int *items = NULL;
     size_t count = 0, capacity = 0;
 
@@ -112,26 +99,20 @@ START_TEST(grow_doubles)
     ck_assert_int_eq(items[8], 8);
     free(items);
 }
-END_TEST
 
-START_TEST(absurd_sizes_abort)
-{
+TEST_ABORTS(absurd_sizes_abort, 1) {
     vpa_xreallocarray(NULL, SIZE_MAX, 16);
 }
-END_TEST
 
 /* A request whose size cannot even be computed ends the program. */
-START_TEST(absurd_requests_abort)
-{
+TEST_ABORTS(absurd_requests_abort, 2) {
     volatile size_t most = SIZE_MAX; /* so that the compiler does not see it */
     struct vpa_arena arena = {0};
 
     vpa_arena_alloc(&arena, _i == 0 ? most : most - 32);
 }
-END_TEST
 
-START_TEST(nothing_is_something)
-{
+TEST(nothing_is_something) {
     void *a = vpa_xmalloc(0), *b = vpa_xcalloc(0, 8), *c = vpa_xcalloc(8, 0);
 
     ck_assert(a != NULL && b != NULL && c != NULL);
@@ -139,10 +120,8 @@ START_TEST(nothing_is_something)
     free(b);
     free(c);
 }
-END_TEST
 
-START_TEST(a_text_is_replaced_also_by_itself)
-{
+TEST(a_text_is_replaced_also_by_itself) {
     char *slot = NULL;
 
     vpa_replace_text(&slot, "first");
@@ -153,23 +132,8 @@ START_TEST(a_text_is_replaced_also_by_itself)
     vpa_free_secret(NULL);
     vpa_free_secret(vpa_xstrdup("secret"));
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("mem");
-    TCase *tc = tcase_create("mem");
-    tcase_add_test(tc, arena_items_are_aligned_and_apart);
-    tcase_add_test(tc, large_item_keeps_the_room_of_the_current_chunk);
-    tcase_add_test(tc, clear_keeps_one_chunk_and_counts_from_zero);
-    tcase_add_test(tc, strings_are_copied);
-    tcase_add_test(tc, texts_of_the_arena_are_kept);
-    tcase_add_test(tc, steal_moves_ownership);
-    tcase_add_test(tc, grow_doubles);
-    tcase_add_test_raise_signal(tc, absurd_sizes_abort, 6);
-    tcase_add_loop_test_raise_signal(tc, absurd_requests_abort, 6, 0, 2);
-    tcase_add_test(tc, nothing_is_something);
-    tcase_add_test(tc, a_text_is_replaced_also_by_itself);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("mem", NULL, NULL);
 }

@@ -47,8 +47,7 @@ static int turn_the_loop(void *ctx, const char *bytes, size_t len)
     return 0;
 }
 
-START_TEST(readers_may_turn_the_loop)
-{
+TEST(readers_may_turn_the_loop) {
     static const struct vpa_http_request request = {
         .method = "GET", .target = "/stream", .idle_timeout = 10 * VPA_SECOND};
     const struct vpa_http_handler handler = {.on_data = turn_the_loop, .on_done = on_done};
@@ -61,7 +60,6 @@ START_TEST(readers_may_turn_the_loop)
     ck_assert_int_eq(ended_with, VPA_TRANSPORT_TIMEOUT);
     stop_client();
 }
-END_TEST
 
 static void free_here(int here)
 {
@@ -95,8 +93,7 @@ static void free_in_done(void *ctx, const struct vpa_http_result *result)
     free_here(2);
 }
 
-START_TEST(callbacks_may_free_the_transport)
-{
+TEST_TIMES(callbacks_may_free_the_transport, 3) {
     static const struct vpa_http_request request = {.method = "GET", .target = "/"};
     const struct vpa_http_handler handler = {
         .on_head = free_in_head, .on_data = free_in_data, .on_done = free_in_done};
@@ -109,16 +106,8 @@ START_TEST(callbacks_may_free_the_transport)
     transport = NULL;
     stop_client();
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("memory_transport");
-    TCase *c = tcase_create("memory_transport");
-
-    tcase_add_checked_fixture(c, setup, NULL);
-    tcase_add_test(c, readers_may_turn_the_loop);
-    tcase_add_loop_test(c, callbacks_may_free_the_transport, 0, 3);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("memory_transport", setup, NULL);
 }

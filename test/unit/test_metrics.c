@@ -46,19 +46,16 @@ static char *page(const char *const *names, size_t count)
     "vpa_single_sum 0\nvpa_single_count 0\n"
 #define PLAIN "# HELP vpa_plain Plain \"help\"\\nwith \\\\ line\n# TYPE vpa_plain gauge\n"
 
-START_TEST(shows_scalars_from_the_start_and_empty_vectors_not)
-{
+TEST(shows_scalars_from_the_start_and_empty_vectors_not) {
     static const char *const names[] = {"vpa_single", "vpa_plain", "vpa_pods_total", "vpa_none"};
     vpa_auto_free char *text = page(names, VPA_COUNT(names));
 
     ck_assert_str_eq(text, PLAIN "vpa_plain 0\n" SINGLE);
 }
-END_TEST
 
 /* OpenMetrics 1.0.0: a counter's family has no _total, bounds are written as floats, quotes in help
  * texts are escaped, the end is marked. */
-START_TEST(speaks_openmetrics)
-{
+TEST(speaks_openmetrics) {
     static const char *const names[] = {"vpa_single", "vpa_plain", "vpa_pods_total",
                                         "vpa_usual_count"};
 
@@ -78,10 +75,8 @@ START_TEST(speaks_openmetrics)
                            "# HELP vpa_usual_count Odd\n# TYPE vpa_usual_count unknown\n"
                            "vpa_usual_count 1\n# EOF\n");
 }
-END_TEST
 
-START_TEST(sorts_labels_series_and_families)
-{
+TEST(sorts_labels_series_and_families) {
     static const char *const names[] = {"vpa_pods_total"};
 
     vpa_metric_inc(&pods, "3", "Recreate");
@@ -102,10 +97,8 @@ START_TEST(sorts_labels_series_and_families)
     vpa_auto_free char *empty = page(names, 1);
     ck_assert_str_eq(empty, "");
 }
-END_TEST
 
-START_TEST(counts_observations)
-{
+TEST(counts_observations) {
     static const char *const names[] = {"vpa_latency"};
 
     vpa_metric_observe(&latency, 0.5, "a");
@@ -124,10 +117,8 @@ START_TEST(counts_observations)
                            "vpa_latency_sum{step=\"a\"} 2.00000025e+06\n"
                            "vpa_latency_count{step=\"a\"} 4\n");
 }
-END_TEST
 
-START_TEST(sets_gauges)
-{
+TEST(sets_gauges) {
     static const char *const names[] = {"vpa_plain"};
 
     vpa_metric_set(&plain, 0.25);
@@ -135,7 +126,6 @@ START_TEST(sets_gauges)
     vpa_auto_free char *text = page(names, 1);
     ck_assert_str_eq(text, PLAIN "vpa_plain -3\n");
 }
-END_TEST
 
 static void process(struct vpa_process_stats *stats)
 {
@@ -150,8 +140,7 @@ static void process(struct vpa_process_stats *stats)
                                         .network_transmit_bytes = -1};
 }
 
-START_TEST(shows_the_process)
-{
+TEST(shows_the_process) {
     metrics.process = process;
     atomic_store(&metrics.requests_ok, 3);
     vpa_auto_free char *text = page(NULL, 0);
@@ -167,10 +156,8 @@ START_TEST(shows_the_process)
     ck_assert(!strstr(text, "process_network"));
     metrics.process = NULL;
 }
-END_TEST
 
-START_TEST(cuts_long_values)
-{
+TEST(cuts_long_values) {
     static const char *const names[] = {"vpa_pods_total"};
     char value[2000];
 
@@ -181,10 +168,8 @@ START_TEST(cuts_long_values)
     vpa_auto_free char *text = page(names, 1);
     ck_assert_uint_lt(strlen(text), 1200);
 }
-END_TEST
 
-START_TEST(removes_a_series)
-{
+TEST(removes_a_series) {
     static struct vpa_metric gone = VPA_COUNTER("gone_total", "x", "a", "b");
 
     vpa_metric_inc(&gone, "1", "2");
@@ -195,10 +180,8 @@ START_TEST(removes_a_series)
     ck_assert(vpa_metric_value(&gone, "1", "3") == 1);
     vpa_metric_reset(&gone);
 }
-END_TEST
 
-START_TEST(bounds_the_series)
-{
+TEST(bounds_the_series) {
     char name[16];
 
     for (int i = 0; i <= VPA_METRIC_SERIES_MAX; i++) {
@@ -211,7 +194,6 @@ START_TEST(bounds_the_series)
     vpa_metric_inc(&pods, "0", "Auto");
     ck_assert(vpa_metric_value(&pods, "0", "Auto") == 2);
 }
-END_TEST
 
 static const struct {
     int64_t pods;
@@ -223,11 +205,9 @@ static const struct {
     {1 << 21, "20"}, {INT64_MAX, "20"},
 };
 
-START_TEST(names_sizes)
-{
+TEST_EACH(names_sizes, sizes) {
     ck_assert_str_eq(vpa_metric_size_log2(sizes[_i].pods), sizes[_i].label);
 }
-END_TEST
 
 static bool is_not_auto(void *ctx, const char *const *values, size_t count)
 {
@@ -237,8 +217,7 @@ static bool is_not_auto(void *ctx, const char *const *values, size_t count)
 }
 
 /* Values as they were given, in whatever order they are shown. */
-START_TEST(drops_what_is_not_kept)
-{
+TEST(drops_what_is_not_kept) {
     int asked = 0;
 
     vpa_metric_inc(&pods, "0", "Auto");
@@ -252,7 +231,6 @@ START_TEST(drops_what_is_not_kept)
     ck_assert(vpa_metric_value(&pods, "", "") == 9);
     ck_assert_uint_eq(pods.series.count, 2);
 }
-END_TEST
 
 static void *count_many(void *unused)
 {
@@ -264,8 +242,7 @@ static void *count_many(void *unused)
     return NULL;
 }
 
-START_TEST(counts_from_two_threads)
-{
+TEST(counts_from_two_threads) {
     pthread_t other;
 
     ck_assert_int_eq(pthread_create(&other, NULL, count_many, NULL), 0);
@@ -276,26 +253,8 @@ START_TEST(counts_from_two_threads)
     ck_assert(vpa_metric_value(&pods, "0", "Auto") == 20000);
     ck_assert(vpa_metric_value(&latency, "x") == 40000);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("metrics");
-    TCase *tc = tcase_create("metrics");
-
-    tcase_add_checked_fixture(tc, NULL, release);
-    tcase_add_test(tc, shows_scalars_from_the_start_and_empty_vectors_not);
-    tcase_add_test(tc, speaks_openmetrics);
-    tcase_add_test(tc, sorts_labels_series_and_families);
-    tcase_add_test(tc, counts_observations);
-    tcase_add_test(tc, sets_gauges);
-    tcase_add_test(tc, shows_the_process);
-    tcase_add_test(tc, cuts_long_values);
-    tcase_add_test(tc, removes_a_series);
-    tcase_add_test(tc, bounds_the_series);
-    tcase_add_test(tc, drops_what_is_not_kept);
-    tcase_add_loop_test(tc, names_sizes, 0, VPA_COUNT(sizes));
-    tcase_add_test(tc, counts_from_two_threads);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("metrics", NULL, release);
 }

@@ -3,8 +3,7 @@
 
 #include "vpa/api/metrics_api.h"
 
-START_TEST(decodes_pod_metrics)
-{
+TEST(decodes_pod_metrics) {
     const char *text =
         "{\"metadata\":{\"name\":\"p\",\"namespace\":\"n\"},\"timestamp\":\"1970-01-01T00:00:10Z\","
         "\"window\":\"15.5s\",\"containers\":[{\"name\":\"a\",\"usage\":{\"cpu\":\"123456789n\","
@@ -28,7 +27,6 @@ START_TEST(decodes_pod_metrics)
     ck_assert(metrics.container_count == 0 && metrics.window == 0 &&
               vpa_time_is_unset(metrics.timestamp));
 }
-END_TEST
 
 static const struct {
     const char *text, *error;
@@ -45,18 +43,15 @@ static const struct {
      "containers[1]: gpu: unable to parse quantity's suffix"},
 };
 
-START_TEST(refuses_pod_metrics)
-{
+TEST_EACH(refuses_pod_metrics, bad) {
     struct vpa_pod_metrics metrics;
     struct vpa_error err;
 
     ck_assert_int_lt(vpa_pod_metrics_decode(&arena, json_of(bad[_i].text), &metrics, &err), 0);
     ck_assert_str_eq(err.text, bad[_i].error);
 }
-END_TEST
 
-START_TEST(decodes_external_metrics)
-{
+TEST(decodes_external_metrics) {
     const struct vpa_external_metric *items;
     struct vpa_error err;
     size_t count;
@@ -79,7 +74,6 @@ START_TEST(decodes_external_metrics)
     ck_assert_int_eq(vpa_external_metrics_decode(&arena, json_of("{}"), &items, &count, &err), 0);
     ck_assert_uint_eq(count, 0);
 }
-END_TEST
 
 static const char *const bad_external[] = {
     "[]",
@@ -89,8 +83,7 @@ static const char *const bad_external[] = {
     "{\"items\":[{\"value\":\"x\"}]}",
 };
 
-START_TEST(refuses_external_metrics)
-{
+TEST_EACH(refuses_external_metrics, bad_external) {
     const struct vpa_external_metric *items;
     struct vpa_error err;
     size_t count;
@@ -98,17 +91,8 @@ START_TEST(refuses_external_metrics)
     ck_assert_int_lt(
         vpa_external_metrics_decode(&arena, json_of(bad_external[_i]), &items, &count, &err), 0);
 }
-END_TEST
-
-static void add(TCase *tc)
-{
-    tcase_add_test(tc, decodes_pod_metrics);
-    tcase_add_loop_test(tc, refuses_pod_metrics, 0, VPA_COUNT(bad));
-    tcase_add_test(tc, decodes_external_metrics);
-    tcase_add_loop_test(tc, refuses_external_metrics, 0, VPA_COUNT(bad_external));
-}
 
 int main(void)
 {
-    return run_case("metrics_api", add);
+    return run_tests("metrics_api", NULL, release_arena);
 }

@@ -39,8 +39,7 @@ static size_t expect_last(size_t n, const char *name)
     return n;
 }
 
-START_TEST(finds_first_and_last)
-{
+TEST_TIMES(finds_first_and_last, ITEMS_MAX) {
     size_t n = (size_t)_i;
     const uint32_t *index;
     char name[8];
@@ -59,14 +58,8 @@ START_TEST(finds_first_and_last)
     ck_assert_uint_eq(vpa_names_last(index, items, n, sizeof(items[0]), "z"), n);
     vpa_arena_release(&arena);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("names");
-    TCase *tcase = tcase_create("names");
-
-    tcase_add_loop_test(tcase, finds_first_and_last, 0, ITEMS_MAX);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return run_tests("names", NULL, NULL);
 }

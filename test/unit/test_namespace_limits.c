@@ -3,15 +3,13 @@
 #include "vpa/policy/decision.h"
 
 /* Ledgers of earlier versions are replayed: what a number stands for stays. */
-START_TEST(the_number_of_limits_stays)
-{
+TEST(the_number_of_limits_stays) {
     struct vpa_resource cpu = {"cpu", vpa_quantity_milli(1500)};
     const struct vpa_namespace_limits none = {0}, some = {.pod = {.min = {&cpu, 1, true}}};
 
     ck_assert_uint_eq(vpa_namespace_limits_hash(&none), 1357280397);
     ck_assert_uint_eq(vpa_namespace_limits_hash(&some), 3976953994);
 }
-END_TEST
 
 static struct vpa_resource_list *list_of(struct vpa_namespace_limits *limits, int i)
 {
@@ -21,8 +19,7 @@ static struct vpa_resource_list *list_of(struct vpa_namespace_limits *limits, in
 }
 
 /* Each of the six lists makes another number. */
-START_TEST(every_list_counts)
-{
+TEST(every_list_counts) {
     struct vpa_resource cpu = {"cpu", vpa_quantity_milli(1500)};
     uint32_t numbers[6];
 
@@ -35,15 +32,8 @@ START_TEST(every_list_counts)
             ck_assert_uint_ne(numbers[k], numbers[i]);
     }
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("namespace_limits");
-    TCase *tc = tcase_create("namespace_limits");
-
-    tcase_add_test(tc, the_number_of_limits_stays);
-    tcase_add_test(tc, every_list_counts);
-    suite_add_tcase(suite, tc);
-    return fixture_run(suite);
+    return run_tests("namespace_limits", NULL, NULL);
 }

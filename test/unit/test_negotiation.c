@@ -43,8 +43,7 @@ static const struct {
     {PROMETHEUS, "*/*", 0.2},
 };
 
-START_TEST(reads_weights)
-{
+TEST_EACH(reads_weights, weights) {
     double weight = vpa_negotiation_weight(weights[_i].header, weights[_i].name);
 
     ck_assert_msg(weight > weights[_i].weight - 1e-9 && weight < weights[_i].weight + 1e-9,
@@ -52,7 +51,6 @@ START_TEST(reads_weights)
     if (strcmp(weights[_i].name, "gzip") == 0)
         ck_assert(vpa_gzip_is_accepted(weights[_i].header) == (weights[_i].weight > 0));
 }
-END_TEST
 
 static char *unpacked(const char *packed, size_t len, size_t room)
 {
@@ -68,8 +66,7 @@ static char *unpacked(const char *packed, size_t len, size_t room)
     return text;
 }
 
-START_TEST(packs_what_can_be_unpacked)
-{
+TEST_TIMES(packs_what_can_be_unpacked, 4) {
     static const size_t lengths[] = {0, 1, 1000, 300000};
     size_t len = lengths[_i], packed_len, again_len;
     vpa_auto_free char *text = vpa_xcalloc(1, len + 1), *packed = NULL, *again = NULL;
@@ -85,15 +82,8 @@ START_TEST(packs_what_can_be_unpacked)
     if (len >= 1000)
         ck_assert_uint_lt(packed_len, len / 2);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("negotiation");
-    TCase *tc = tcase_create("negotiation");
-
-    tcase_add_loop_test(tc, reads_weights, 0, VPA_COUNT(weights));
-    tcase_add_loop_test(tc, packs_what_can_be_unpacked, 0, 4);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("negotiation", NULL, NULL);
 }

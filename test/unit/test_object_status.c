@@ -108,8 +108,7 @@ static const struct {
                                      "\",\"observedGeneration\":2}]")},
 };
 
-START_TEST(status_is_built)
-{
+TEST_EACH(status_is_built, statuses) {
     struct vpa_recommendation rec = recommendation(statuses[_i].recommendation ? "1" : NULL);
     struct vpa_object_status_facts facts = {
         .object = object_with(statuses[_i].stored),
@@ -124,11 +123,9 @@ START_TEST(status_is_built)
     ck_assert_str_eq(patch(&status), statuses[_i].patch);
     ck_assert(!vpa_object_status_equal_stored(&status, facts.object));
 }
-END_TEST
 
 /* What others have written since the object was evaluated; what it was evaluated for is its own. */
-START_TEST(conditions_are_those_of_the_newest_version)
-{
+TEST(conditions_are_those_of_the_newest_version) {
     struct vpa_recommendation rec = recommendation("1");
     struct vpa_object newest = *object_with(
         "{\"conditions\":[{\"type\":\"Zebra\",\"status\":\"True\",\"lastTransitionTime\":\"" T0
@@ -150,7 +147,6 @@ START_TEST(conditions_are_those_of_the_newest_version)
     ck_assert_str_eq(status.conditions[1].type, "Zebra");
     ck_assert_int_eq(status.observed_generation.value, facts.object->meta.generation);
 }
-END_TEST
 
 /* Pods, and nothing recommended since: no samples, too many of them unsupported, a policy Off. */
 #define NONE_SINCE(at)                                                                             \
@@ -169,8 +165,7 @@ static const struct {
     {"2026-01-15T12:00:00Z", true, true, false, true, false},
 };
 
-START_TEST(waiting_for_samples_is_said_after_a_while)
-{
+TEST_EACH(waiting_for_samples_is_said_after_a_while, waits) {
     vpa_auto_free char *first =
         vpa_xprintf("{\"conditions\":[" NONE_SINCE("%s") "]}", waits[_i].since);
     vpa_auto_free char *after = vpa_xprintf(
@@ -197,14 +192,12 @@ START_TEST(waiting_for_samples_is_said_after_a_while)
                          waits[_i].said);
     }
 }
-END_TEST
 
 #define STORED                                                                                     \
     "{\"recommendation\":{\"containerRecommendations\":[{\"containerName\":\"app\",\"target\":{"   \
     "\"cpu\":\"1000m\"}}]},\"conditions\":[" PROVIDED(T0) "],\"observedGeneration\":3}"
 
-START_TEST(equal_by_value)
-{
+TEST(equal_by_value) {
     struct vpa_object_status status;
     struct vpa_recommendation rec = recommendation("1");
     struct vpa_object_status_facts facts = {
@@ -213,7 +206,6 @@ START_TEST(equal_by_value)
     vpa_object_status_build(&facts, &arena, &status);
     ck_assert(vpa_object_status_equal_stored(&status, facts.object));
 }
-END_TEST
 
 static const struct {
     const char *name, *stored;
@@ -266,8 +258,7 @@ static const struct {
      "\"lastTransitionTime\":\"" T0 "\"}],\"observedGeneration\":3}"},
 };
 
-START_TEST(unequal_by_value)
-{
+TEST_EACH(unequal_by_value, unequal) {
     struct vpa_object_status status;
     struct vpa_recommendation rec = recommendation("1");
     struct vpa_object_status_facts facts = {.object = object_with(unequal[_i].stored),
@@ -278,7 +269,6 @@ START_TEST(unequal_by_value)
     vpa_object_status_build(&facts, &arena, &status);
     ck_assert(!vpa_object_status_equal_stored(&status, facts.object));
 }
-END_TEST
 
 static const struct {
     const char *a, *b; /* lists of bounds */
@@ -297,8 +287,7 @@ static const char *with_bound(const char *bound)
         bound);
 }
 
-START_TEST(every_bound_is_compared)
-{
+TEST_EACH(every_bound_is_compared, bounds) {
     struct vpa_object_status status = {.observed_generation = {true, 3}};
     struct vpa_error err;
 
@@ -310,10 +299,8 @@ START_TEST(every_bound_is_compared)
     ck_assert_int_eq(vpa_object_status_equal_stored(&status, object), bounds[_i].equal);
     ck_assert_str_eq(strstr(patch(&status), "conditions") ? "conditions" : "none", "none");
 }
-END_TEST
 
-START_TEST(all_conditions_at_once)
-{
+TEST(all_conditions_at_once) {
     struct vpa_object_status status;
     struct vpa_recommendation rec = recommendation(NULL);
     struct vpa_object_status_facts facts = {.object = object_with("{}"),
@@ -328,15 +315,12 @@ START_TEST(all_conditions_at_once)
     ck_assert_str_eq(status.conditions[3].message, "somebody else");
     ck_assert(vpa_condition_true(status.conditions, 4, VPA_CONDITION_UNSUPPORTED));
 }
-END_TEST
 
-START_TEST(absent_members_are_left_out)
-{
+TEST(absent_members_are_left_out) {
     struct vpa_object_status status = {0};
 
     ck_assert_str_eq(patch(&status), "[{\"op\":\"add\",\"path\":\"/status\",\"value\":{}}]");
 }
-END_TEST
 
 static const struct {
     const char *status;
@@ -350,27 +334,12 @@ static const struct {
      false},
 };
 
-START_TEST(stored_recommendation_needs_its_condition)
-{
+TEST_EACH(stored_recommendation_needs_its_condition, provided) {
     ck_assert_int_eq(vpa_object_has_recommendation(object_with(provided[_i].status)),
                      provided[_i].has);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("object_status");
-    TCase *tc = tcase_create("object_status");
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_loop_test(tc, status_is_built, 0, VPA_COUNT(statuses));
-    tcase_add_test(tc, conditions_are_those_of_the_newest_version);
-    tcase_add_loop_test(tc, waiting_for_samples_is_said_after_a_while, 0, VPA_COUNT(waits));
-    tcase_add_test(tc, equal_by_value);
-    tcase_add_loop_test(tc, unequal_by_value, 0, VPA_COUNT(unequal));
-    tcase_add_loop_test(tc, every_bound_is_compared, 0, VPA_COUNT(bounds));
-    tcase_add_test(tc, all_conditions_at_once);
-    tcase_add_test(tc, absent_members_are_left_out);
-    tcase_add_loop_test(tc, stored_recommendation_needs_its_condition, 0, VPA_COUNT(provided));
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("object_status", setup, teardown);
 }

@@ -55,8 +55,7 @@ static const struct type_row {
     {"not an object", "[]", "expected object, found array"},
 };
 
-START_TEST(types)
-{
+TEST_EACH(types, rows) {
     const struct type_row *row = &rows[_i];
     vpa_auto_arena arena = {0};
     struct vpa_error err = {0};
@@ -66,7 +65,6 @@ START_TEST(types)
     if (row->error)
         ck_assert_str_eq(err.text, row->error);
 }
-END_TEST
 
 static const char *const bad_quantities[] = {
     "{'spec':{'overhead':{'cpu':'1K'}}}",
@@ -75,15 +73,13 @@ static const char *const bad_quantities[] = {
     "{'status':{'containerStatuses':[{'allocatedResources':{'cpu':''}}]}}",
 };
 
-START_TEST(quantities_anywhere)
-{
+TEST_EACH(quantities_anywhere, bad_quantities) {
     vpa_auto_arena arena = {0};
     struct vpa_error err;
 
     ck_assert_int_eq(vpa_pod_check_types(&arena, fixture_parse(&arena, bad_quantities[_i]), &err),
                      -1);
 }
-END_TEST
 
 /* Of a VPA the first mistake in a type is told, unless a quantity or time behind it ends all. */
 static const struct vpa_row {
@@ -108,8 +104,7 @@ static const struct vpa_row {
      "status: conditions: [0]: observedGeneration: expected 64-bit integer, found string"},
 };
 
-START_TEST(types_of_a_vpa)
-{
+TEST_EACH(types_of_a_vpa, vpa_rows) {
     const struct vpa_row *row = &vpa_rows[_i];
     vpa_auto_arena arena = {0};
     struct vpa_error err = {0};
@@ -118,16 +113,8 @@ START_TEST(types_of_a_vpa)
                      row->types);
     ck_assert_str_eq(err.text, row->error);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("object_types");
-    TCase *tc = tcase_create("object_types");
-
-    tcase_add_loop_test(tc, types, 0, (int)VPA_COUNT(rows));
-    tcase_add_loop_test(tc, quantities_anywhere, 0, (int)VPA_COUNT(bad_quantities));
-    tcase_add_loop_test(tc, types_of_a_vpa, 0, (int)VPA_COUNT(vpa_rows));
-    suite_add_tcase(suite, tc);
-    return fixture_run(suite);
+    return run_tests("object_types", NULL, NULL);
 }

@@ -78,18 +78,15 @@ static const struct {
     {"name[]=%zz+", "", "pears"},
 };
 
-START_TEST(shows_metrics)
-{
+TEST_EACH(shows_metrics, exposures) {
     vpa_auto_free char *body = ask("/metrics", exposures[_i].query, 200);
 
     ck_assert_ptr_nonnull(strstr(body ? body : "", exposures[_i].has));
     if (exposures[_i].lacks)
         ck_assert_ptr_null(strstr(body ? body : "", exposures[_i].lacks));
 }
-END_TEST
 
-START_TEST(is_healthy_until_armed_and_idle)
-{
+TEST(is_healthy_until_armed_and_idle) {
     vpa_clock_advance(clock_, VPA_HOUR);
     free(ask("/health-check", "", 200));
     vpa_observe_arm(observe);
@@ -103,7 +100,6 @@ START_TEST(is_healthy_until_armed_and_idle)
     vpa_observe_activity(observe);
     free(ask("/health-check", "", 200));
 }
-END_TEST
 
 static bool says_no(void *ctx, struct vpa_buf *why)
 {
@@ -126,8 +122,7 @@ static void expect(const char *path, int status, const char *text)
 }
 
 /* What is not ready is alive, what is not alive is not ready. */
-START_TEST(tells_ready_from_alive)
-{
+TEST(tells_ready_from_alive) {
     char no_list[] = "pods: no list yet", deaf[] = "the listener is deaf";
 
     expect("/readyz", 200, "OK");
@@ -147,10 +142,8 @@ START_TEST(tells_ready_from_alive)
     vpa_clock_advance(clock_, 6 * VPA_MINUTE);
     expect("/readyz", 503, "Not ready: last activity more than 6m0s ago\n");
 }
-END_TEST
 
-START_TEST(a_cache_is_fresh_or_it_says_why)
-{
+TEST(a_cache_is_fresh_or_it_says_why) {
     const struct {
         vpa_duration age;
         const char *why;
@@ -168,11 +161,9 @@ START_TEST(a_cache_is_fresh_or_it_says_why)
         ck_assert_str_eq(vpa_buf_text(&why), cases[i].why);
     }
 }
-END_TEST
 
 /* While the API server is away nothing is held against a pass; when it is back, a pass has time. */
-START_TEST(is_alive_while_the_api_server_is_away)
-{
+TEST(is_alive_while_the_api_server_is_away) {
     vpa_observe_arm(observe);
     vpa_observe_unreachable(observe, true);
     vpa_clock_advance(clock_, VPA_HOUR);
@@ -185,7 +176,6 @@ START_TEST(is_alive_while_the_api_server_is_away)
     vpa_clock_advance(clock_, 1);
     free(ask("/health-check", "", 500));
 }
-END_TEST
 
 /* The test's own thread has the loop, and does not turn it unless it says so. headers: further
  * ones, each with its line end. Returns the length of the answer. */
@@ -228,18 +218,15 @@ static const struct {
     {"Accept-Encoding: gzip;q=0\r\n", "text/plain; version=0.0.4", "# TYPE apples_total counter\n"},
 };
 
-START_TEST(answers_in_the_form_that_was_asked_for)
-{
+TEST_EACH(answers_in_the_form_that_was_asked_for, forms) {
     char answer[4096];
 
     get_with("/metrics?name[]=apples_total", forms[_i].headers, answer, false);
     ck_assert_msg(strstr(answer, forms[_i].type) && strstr(answer, forms[_i].has), "%s", answer);
     ck_assert_ptr_null(strstr(answer, "Content-Encoding"));
 }
-END_TEST
 
-START_TEST(answers_are_compressed_for_those_who_ask)
-{
+TEST(answers_are_compressed_for_those_who_ask) {
     char answer[4096], text[4096] = "";
     size_t len = get_with("/metrics", "Accept-Encoding: deflate, gzip\r\n", answer, false);
     const char *body = strstr(answer, "\r\n\r\n");
@@ -256,11 +243,9 @@ START_TEST(answers_are_compressed_for_those_who_ask)
     inflateEnd(&z);
     ck_assert_ptr_nonnull(strstr(text, "\npears 3\n"));
 }
-END_TEST
 
 /* A wait that a turning loop keeps on a busy machine, too. */
-START_TEST(probes_prove_that_the_loop_turns)
-{
+TEST_TIMES(probes_prove_that_the_loop_turns, 2) {
     static const char *const probes[] = {"/health-check", "/readyz"};
     char answer[4096];
 
@@ -285,11 +270,9 @@ START_TEST(probes_prove_that_the_loop_turns)
     get("/readyz", answer, true);
     ck_assert_ptr_nonnull(strstr(answer, "Not ready: no list\n"));
 }
-END_TEST
 
 /* Whoever stops does not wait for a probe that waits for it. */
-START_TEST(stops_while_a_probe_waits)
-{
+TEST(stops_while_a_probe_waits) {
     struct sockaddr_in a = {.sin_family = AF_INET,
                             .sin_port = htons((uint16_t)vpa_observe_port(observe)),
                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -309,17 +292,14 @@ START_TEST(stops_while_a_probe_waits)
     ck_assert_int_ge(read(fd, &byte, 1), 0);
     close(fd);
 }
-END_TEST
 
-START_TEST(knows_no_other_path)
-{
+TEST(knows_no_other_path) {
     static const char *const paths[] = {"/", "/metrics/", "/debug/pprof/", "/healthz"};
 
     for (size_t i = 0; i < VPA_COUNT(paths); i++)
         free(ask(paths[i], "", 404));
     ck_assert_int_gt(vpa_observe_port(observe), 0);
 }
-END_TEST
 
 static void answer_here(void *ctx, const struct vpa_server_request *request,
                         struct vpa_server_response *response)
@@ -329,8 +309,7 @@ static void answer_here(void *ctx, const struct vpa_server_request *request,
 }
 
 /* 404 would tell whoever asks while the daemon starts or ends that it has no such page. */
-START_TEST(a_page_that_is_expected_is_never_missing)
-{
+TEST(a_page_that_is_expected_is_never_missing) {
     char answer[4096];
 
     vpa_observe_free(observe);
@@ -352,10 +331,8 @@ START_TEST(a_page_that_is_expected_is_never_missing)
     get("/other", answer, false);
     ck_assert_msg(strstr(answer, " 404 ") != NULL, "%s", answer);
 }
-END_TEST
 
-START_TEST(a_taken_port_is_an_error)
-{
+TEST(a_taken_port_is_an_error) {
     vpa_auto_free char *address = vpa_xprintf("127.0.0.1:%d", vpa_observe_port(observe));
     struct vpa_error err;
 
@@ -363,10 +340,8 @@ START_TEST(a_taken_port_is_an_error)
         vpa_observe_new(loop, &(struct vpa_observe_options){.address = address}, &err));
     ck_assert_int_eq(err.code, VPA_RETRY);
 }
-END_TEST
 
-START_TEST(reads_the_process)
-{
+TEST(reads_the_process) {
     struct vpa_process_stats stats;
 
     vpa_process_stats_read(&stats);
@@ -380,11 +355,9 @@ START_TEST(reads_the_process)
     ck_assert_double_lt(stats.network_receive_bytes, 0); /* not known, so not shown */
     ck_assert_double_lt(stats.network_transmit_bytes, 0);
 }
-END_TEST
 
 /* Files may get the number 0 where nobody has opened a standard input. */
-START_TEST(reads_the_process_without_a_standard_input)
-{
+TEST(reads_the_process_without_a_standard_input) {
     struct vpa_process_stats stats;
     int before = dup(0);
 
@@ -398,10 +371,8 @@ START_TEST(reads_the_process_without_a_standard_input)
     dup2(before, 0);
     close(before);
 }
-END_TEST
 
-START_TEST(reads_the_limits_of_the_process)
-{
+TEST(reads_the_limits_of_the_process) {
     struct vpa_process_stats before, after;
     struct rlimit limit;
     int fd;
@@ -418,7 +389,6 @@ START_TEST(reads_the_limits_of_the_process)
     ck_assert(after.virtual_max_bytes ==
               (limit.rlim_cur == RLIM_INFINITY ? 18446744073709551615.0 : (double)limit.rlim_cur));
 }
-END_TEST
 
 static double cpu_seconds(void)
 {
@@ -431,8 +401,7 @@ static double cpu_seconds(void)
 
 /* What it computed, by itself and in the kernel, is what the kernel says elsewhere, to two ticks or
  * so: a loop is its own time, asking for the time is the kernel's. */
-START_TEST(reads_the_time_of_the_process)
-{
+TEST_TIMES(reads_the_time_of_the_process, 2) {
     struct vpa_process_stats stats;
     double begin = cpu_seconds(), end = 0, least;
     volatile unsigned turns = 0;
@@ -447,31 +416,8 @@ START_TEST(reads_the_time_of_the_process)
     ck_assert_double_ge(stats.cpu_seconds, least - 0.03);
     ck_assert_double_le(stats.cpu_seconds, cpu_seconds() + 0.03);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("observe");
-    TCase *tc = tcase_create("observe");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_loop_test(tc, answers_in_the_form_that_was_asked_for, 0, VPA_COUNT(forms));
-    tcase_add_test(tc, answers_are_compressed_for_those_who_ask);
-    tcase_add_loop_test(tc, shows_metrics, 0, VPA_COUNT(exposures));
-    tcase_add_test(tc, is_healthy_until_armed_and_idle);
-    tcase_add_test(tc, tells_ready_from_alive);
-    tcase_add_test(tc, a_cache_is_fresh_or_it_says_why);
-    tcase_add_test(tc, is_alive_while_the_api_server_is_away);
-    tcase_add_loop_test(tc, probes_prove_that_the_loop_turns, 0, 2);
-    tcase_add_test(tc, stops_while_a_probe_waits);
-    tcase_add_test(tc, knows_no_other_path);
-    tcase_add_test(tc, a_page_that_is_expected_is_never_missing);
-    tcase_add_test(tc, a_taken_port_is_an_error);
-    tcase_add_test(tc, reads_the_process);
-    tcase_add_test(tc, reads_the_process_without_a_standard_input);
-    tcase_add_test(tc, reads_the_limits_of_the_process);
-    tcase_add_loop_test(tc, reads_the_time_of_the_process, 0, 2);
-    suite_add_tcase(suite, tc);
-
-    return run_suite(suite);
+    return run_tests("observe", setup, teardown);
 }

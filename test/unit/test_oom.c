@@ -78,8 +78,7 @@ static const struct {
     {"no status now", 0, RUNNING, 0, NULL, 0, NULL},
 };
 
-START_TEST(transition_counts_or_not)
-{
+TEST_EACH(transition_counts_or_not, transitions) {
     struct vpa_oom_memory m;
     vpa_time t = 0;
     vpa_amount memory = 0;
@@ -98,10 +97,8 @@ START_TEST(transition_counts_or_not)
     /* the same version again */
     ck_assert(!vpa_oom_observe_container(&m, new, "app", false, &t, &memory));
 }
-END_TEST
 
-START_TEST(repeated_versions_count_once)
-{
+TEST(repeated_versions_count_once) {
     struct vpa_oom_memory m;
     vpa_time t;
     vpa_amount memory;
@@ -123,11 +120,9 @@ START_TEST(repeated_versions_count_once)
     ck_assert(!vpa_oom_observe_container(&m, running, "app", true, &t, &memory));
     ck_assert(vpa_oom_observe_container(&m, killed, "app", false, &t, &memory));
 }
-END_TEST
 
 /* Times have seconds: two instances can end in the same one. */
-START_TEST(two_kills_in_one_second_are_two)
-{
+TEST(two_kills_in_one_second_are_two) {
     struct vpa_oom_memory m;
     vpa_time t;
     vpa_amount memory;
@@ -140,10 +135,8 @@ START_TEST(two_kills_in_one_second_are_two)
         ck_assert_int_eq(vpa_oom_observe_container(&m, versions[i], "app", i == 0, &t, &memory),
                          i % 2);
 }
-END_TEST
 
-START_TEST(request_of_the_status_comes_first)
-{
+TEST(request_of_the_status_comes_first) {
     bool from_status;
     struct vpa_pod *pod =
         version(0, RUNNING, REQUEST, ",\"resources\":{\"requests\":{\"memory\":\"7\"}}");
@@ -157,10 +150,8 @@ START_TEST(request_of_the_status_comes_first)
     ck_assert_int_eq(vpa_oom_memory_request(pod, "app", &from_status), 0);
     ck_assert(!from_status);
 }
-END_TEST
 
-START_TEST(absurd_restart_counts)
-{
+TEST(absurd_restart_counts) {
     struct vpa_oom_memory m;
     vpa_time t;
     vpa_amount memory;
@@ -171,7 +162,6 @@ START_TEST(absurd_restart_counts)
     vpa_oom_observe_container(&m, version(INT32_MAX, RUNNING, "", ""), "app", false, &t, &memory);
     ck_assert_uint_eq(m.restart_count, (1u << 28) - 1);
 }
-END_TEST
 
 /* What two versions of a pod must share so that the second need not be looked at. */
 static const struct {
@@ -192,8 +182,7 @@ static const struct {
     {1, 1, RUNNING LAST_KILLED(T1), RUNNING LAST_ERROR, true},
 };
 
-START_TEST(says_which_versions_to_look_at)
-{
+TEST_EACH(says_which_versions_to_look_at, looked_at) {
     struct vpa_pod *before =
         version(looked_at[_i].before, looked_at[_i].before_status, REQUEST, "");
     struct vpa_pod *after = version(looked_at[_i].after, looked_at[_i].after_status, REQUEST, "");
@@ -211,7 +200,6 @@ START_TEST(says_which_versions_to_look_at)
     after->meta.uid = "another";
     ck_assert(vpa_oom_may_differ(before, after));
 }
-END_TEST
 
 /* ---- events ---- */
 
@@ -262,8 +250,7 @@ static const struct {
      "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"},
 };
 
-START_TEST(event_is_queued_once)
-{
+TEST_EACH(event_is_queued_once, events) {
     struct vpa_oom_queue q;
     struct vpa_error err = {0};
     struct vpa_event *event = event_of("u1", events[_i].fields);
@@ -278,10 +265,8 @@ START_TEST(event_is_queued_once)
     ck_assert_uint_eq(vpa_oom_observe_event(&q, event, &err), 0);
     vpa_oom_queue_release(&q);
 }
-END_TEST
 
-START_TEST(entry_names_the_container)
-{
+TEST(entry_names_the_container) {
     struct vpa_oom_queue q;
     struct vpa_error err;
 
@@ -296,10 +281,8 @@ START_TEST(entry_names_the_container)
     ck_assert(q.items[1].time == at(T1));
     vpa_oom_queue_release(&q);
 }
-END_TEST
 
-START_TEST(queue_is_bounded)
-{
+TEST(queue_is_bounded) {
     struct vpa_oom_queue q;
 
     vpa_oom_queue_init(&q);
@@ -309,11 +292,9 @@ START_TEST(queue_is_bounded)
     ck_assert_uint_eq(q.dropped, 3);
     vpa_oom_queue_release(&q);
 }
-END_TEST
 
 /* Whoever may write events in his namespace pushes out no kill of another one. */
-START_TEST(no_namespace_has_the_queue_for_itself)
-{
+TEST(no_namespace_has_the_queue_for_itself) {
     struct vpa_oom_queue q;
 
     vpa_oom_queue_init(&q);
@@ -336,11 +317,9 @@ START_TEST(no_namespace_has_the_queue_for_itself)
     ck_assert_uint_eq(q.count, 1);
     vpa_oom_queue_release(&q);
 }
-END_TEST
 
 /* In a full queue nothing is gained by taking from who would then have one less than the taker. */
-START_TEST(room_is_taken_from_who_has_two_more)
-{
+TEST(room_is_taken_from_who_has_two_more) {
     struct vpa_oom_queue q;
     int half = VPA_OOM_QUEUE_MAX / 2;
 
@@ -366,11 +345,9 @@ START_TEST(room_is_taken_from_who_has_two_more)
     ck_assert_uint_eq(q.dropped, 5);
     vpa_oom_queue_release(&q);
 }
-END_TEST
 
 /* Of three the one that has most, whichever comes first. */
-START_TEST(room_is_taken_from_who_has_most)
-{
+TEST_TIMES(room_is_taken_from_who_has_most, 6) {
     static const char *const names[][3] = {{"a", "b", "c"}, {"a", "c", "b"}, {"b", "a", "c"},
                                            {"b", "c", "a"}, {"c", "a", "b"}, {"c", "b", "a"}};
     const char *const *ns = names[_i];
@@ -395,10 +372,8 @@ START_TEST(room_is_taken_from_who_has_most)
     ck_assert_int_eq(counts[2], VPA_OOM_QUEUE_MAX / 2 - 5);
     vpa_oom_queue_release(&q);
 }
-END_TEST
 
-START_TEST(memory_of_events_is_bounded)
-{
+TEST(memory_of_events_is_bounded) {
     struct vpa_oom_queue q;
     struct vpa_event event = *event_of("first", events[0].fields);
     char uid[32];
@@ -419,7 +394,6 @@ START_TEST(memory_of_events_is_bounded)
     ck_assert_uint_eq(vpa_oom_observe_event(&q, &event, NULL), 1);
     vpa_oom_queue_release(&q);
 }
-END_TEST
 
 static size_t observe(struct vpa_oom_queue *q, const char *ns, const char *name, int number)
 {
@@ -432,8 +406,7 @@ static size_t observe(struct vpa_oom_queue *q, const char *ns, const char *name,
 }
 
 /* What is told again counts once, whatever others do in their namespaces meanwhile. */
-START_TEST(a_flood_of_events_displaces_itself)
-{
+TEST(a_flood_of_events_displaces_itself) {
     struct vpa_oom_queue q;
 
     vpa_oom_queue_init(&q);
@@ -452,11 +425,9 @@ START_TEST(a_flood_of_events_displaces_itself)
     ck_assert_uint_eq(q.seen.uids.count, VPA_SEEN_EVENTS_MAX);
     vpa_oom_queue_release(&q);
 }
-END_TEST
 
 /* Of several the one that has most, also when that has become another one. */
-START_TEST(who_has_most_events_makes_room)
-{
+TEST(who_has_most_events_makes_room) {
     struct vpa_oom_queue q;
     int most = VPA_SEEN_EVENTS_MAX / 2 + 1;
 
@@ -475,28 +446,8 @@ START_TEST(who_has_most_events_makes_room)
     ck_assert_uint_eq(q.seen.shares.count, 3);
     vpa_oom_queue_release(&q);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("oom");
-    TCase *tc = tcase_create("oom");
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_loop_test(tc, transition_counts_or_not, 0, VPA_COUNT(transitions));
-    tcase_add_test(tc, repeated_versions_count_once);
-    tcase_add_test(tc, two_kills_in_one_second_are_two);
-    tcase_add_test(tc, request_of_the_status_comes_first);
-    tcase_add_test(tc, absurd_restart_counts);
-    tcase_add_loop_test(tc, says_which_versions_to_look_at, 0, VPA_COUNT(looked_at));
-    tcase_add_loop_test(tc, event_is_queued_once, 0, VPA_COUNT(events));
-    tcase_add_test(tc, entry_names_the_container);
-    tcase_add_test(tc, queue_is_bounded);
-    tcase_add_test(tc, no_namespace_has_the_queue_for_itself);
-    tcase_add_test(tc, room_is_taken_from_who_has_two_more);
-    tcase_add_loop_test(tc, room_is_taken_from_who_has_most, 0, 6);
-    tcase_add_test(tc, memory_of_events_is_bounded);
-    tcase_add_test(tc, a_flood_of_events_displaces_itself);
-    tcase_add_test(tc, who_has_most_events_makes_room);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("oom", setup, teardown);
 }

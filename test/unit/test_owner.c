@@ -46,8 +46,7 @@ static void compare_walk(int rc, bool found, const struct vpa_controller_key *to
 
 static struct vpa_arena names;
 
-START_TEST(walks_up)
-{
+TEST_EACH(walks_up, walks) {
     const struct vpa_controller_key key = {"n", walks[_i].kind, walks[_i].name, walks[_i].version};
     struct vpa_controller_key top;
     vpa_auto_arena arena = {0};
@@ -60,11 +59,9 @@ START_TEST(walks_up)
         ck_assert_int_eq(vpa_owner_is_node_error(&err),
                          strstr(walks[_i].error, "valid owner") != NULL);
 }
-END_TEST
 
 /* The same questions to a view, asked again until the background knows the answer. */
-START_TEST(views_answer_alike)
-{
+TEST_EACH(views_answer_alike, walks) {
     const struct vpa_controller_key key = {"n", walks[_i].kind, walks[_i].name, walks[_i].version};
     struct vpa_controller_key top;
     vpa_auto_arena arena = {0};
@@ -83,7 +80,6 @@ START_TEST(views_answer_alike)
     }
     compare_walk(rc, found, &top, _i);
 }
-END_TEST
 
 static const struct {
     const char *kind, *name, *version;
@@ -118,8 +114,7 @@ static const struct {
 };
 
 /* However many scales there are, each is found, and none between them. */
-START_TEST(every_scale_is_found)
-{
+TEST_RANGE(every_scale_is_found, 1, 10) {
     const int count = _i;
     const struct vpa_selector *selector;
 
@@ -146,10 +141,8 @@ START_TEST(every_scale_is_found)
     vpa_owner_view_unref(view);
     vpa_arena_release(&names);
 }
-END_TEST
 
-START_TEST(finds_selectors)
-{
+TEST_EACH(finds_selectors, selectors) {
     struct vpa_selector selector;
     vpa_auto_arena arena = {0};
     vpa_auto_buf text = VPA_BUF(4096);
@@ -181,10 +174,8 @@ START_TEST(finds_selectors)
         ck_assert_str_eq(err.text, selectors[_i].error);
     vpa_owner_view_unref(view);
 }
-END_TEST
 
-START_TEST(knows_replicas)
-{
+TEST(knows_replicas) {
     const struct {
         struct vpa_controller_key key;
         bool known;
@@ -215,7 +206,6 @@ START_TEST(knows_replicas)
     }
     ck_assert_int_eq(scale_gets() + discovery_gets(), asked);
 }
-END_TEST
 
 static int changes;
 
@@ -226,8 +216,7 @@ static void on_change(void *ctx)
 }
 
 /* Nobody knows any more what it selects and who owns it; nor does a view. */
-START_TEST(an_owner_that_no_longer_decodes_is_unknown)
-{
+TEST(an_owner_that_no_longer_decodes_is_unknown) {
     const struct vpa_selector *selector;
     const struct vpa_controller_key web = {"n", "Deployment", "web", "apps/v1"};
     int32_t replicas;
@@ -245,13 +234,11 @@ START_TEST(an_owner_that_no_longer_decodes_is_unknown)
     vpa_loop_pump(loop, VPA_MILLISECOND);
     ck_assert(vpa_owners_replicas(owners, &web, &replicas));
 }
-END_TEST
 
 #define OTHER "\"selector\":{\"matchLabels\":{\"app\":\"other\"}}}"
 
 /* Whatever of it is kept. */
-START_TEST(each_change_of_an_owner_is_told)
-{
+TEST(each_change_of_an_owner_is_told) {
     static const char *const versions[] = {
         DEPLOYMENT("web", "", "{\"replicas\":3," OTHER),
         DEPLOYMENT("web", "", "{\"replicas\":4," OTHER),
@@ -270,10 +257,8 @@ START_TEST(each_change_of_an_owner_is_told)
         ck_assert_msg(changes == 1, "%s", versions[i]);
     }
 }
-END_TEST
 
-START_TEST(views_follow_changes)
-{
+TEST(views_follow_changes) {
     const struct vpa_selector *selector;
 
     vpa_owners_on_change(owners, on_change, NULL);
@@ -312,7 +297,6 @@ START_TEST(views_follow_changes)
     ck_assert_int_eq(vpa_owner_view_selector(first, WIDGET("w"), &selector, &err), -1);
     vpa_owner_view_unref(first);
 }
-END_TEST
 
 static struct vpa_owner_view *shared;
 static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -344,8 +328,7 @@ static void *ask(void *ctx)
     return NULL;
 }
 
-START_TEST(views_are_shared_with_threads)
-{
+TEST(views_are_shared_with_threads) {
     pthread_t thread;
     int answers = 0;
     bool going = true;
@@ -376,10 +359,8 @@ START_TEST(views_are_shared_with_threads)
     vpa_owner_view_unref(shared);
     ck_assert_int_ge(answers, 1500);
 }
-END_TEST
 
-START_TEST(says_which_cache_is_missing)
-{
+TEST(says_which_cache_is_missing) {
     vpa_owners_free(owners);
     owners = vpa_owners_new(&(struct vpa_owners_options){.client = client, .ns = "only"});
     sim_cluster_answer(sim, &(struct sim_answer){
@@ -389,25 +370,8 @@ START_TEST(says_which_cache_is_missing)
     ck_assert_int_eq(vpa_owners_wait(owners, 10 * VPA_SECOND, &err), -1);
     ck_assert_msg(vpa_str_starts_with(err.text, "deployments not in step: list: "), "%s", err.text);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("owner");
-    TCase *c = tcase_create("owner");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, 60);
-    tcase_add_loop_test(c, walks_up, 0, VPA_COUNT(walks));
-    tcase_add_loop_test(c, views_answer_alike, 0, VPA_COUNT(walks));
-    tcase_add_loop_test(c, every_scale_is_found, 1, 10);
-    tcase_add_loop_test(c, finds_selectors, 0, VPA_COUNT(selectors));
-    tcase_add_test(c, knows_replicas);
-    tcase_add_test(c, an_owner_that_no_longer_decodes_is_unknown);
-    tcase_add_test(c, each_change_of_an_owner_is_told);
-    tcase_add_test(c, views_follow_changes);
-    tcase_add_test(c, views_are_shared_with_threads);
-    tcase_add_test(c, says_which_cache_is_missing);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests_within(60, "owner", setup, teardown);
 }

@@ -46,8 +46,7 @@ static const struct {
      true},
 };
 
-START_TEST(views_follow_scales)
-{
+TEST_EACH(views_follow_scales, answers) {
     vpa_owners_on_change(owners, on_change, NULL);
     answer_scales(0, answers[_i].first);
     synced();
@@ -68,7 +67,6 @@ START_TEST(views_follow_scales)
     vpa_owner_view_unref(before);
     vpa_owner_view_unref(after);
 }
-END_TEST
 
 /* Lets time pass until so many seconds after `begin`. */
 static void pump_to(int64_t begin, int seconds)
@@ -89,8 +87,7 @@ static void follow_widget(void)
 /* Answers take five seconds and sweeps come each seven after the first answer, so that one comes
  * exactly half a minute after an answer: at 40 s, 75 s, ... 600 s. The one at 635 s is that at
  * which following ends. */
-START_TEST(a_followed_scale_is_asked_for_each_half_minute)
-{
+TEST(a_followed_scale_is_asked_for_each_half_minute) {
     int64_t begin;
 
     synced();
@@ -109,12 +106,10 @@ START_TEST(a_followed_scale_is_asked_for_each_half_minute)
     pump_to(begin, 1000);
     ck_assert_int_eq(scale_gets(), 18);
 }
-END_TEST
 
 /* Answers take four seconds: exactly ten seconds after an answer comes a sweep. It is read at 14 s;
  * at 74 s that was a minute ago. */
-START_TEST(a_missing_scale_is_asked_for_again_while_somebody_reads_it)
-{
+TEST(a_missing_scale_is_asked_for_again_while_somebody_reads_it) {
     int64_t begin;
 
     drop_widget("w");
@@ -134,11 +129,9 @@ START_TEST(a_missing_scale_is_asked_for_again_while_somebody_reads_it)
     pump_to(begin, 600);
     ck_assert_int_eq(scale_gets(), 5);
 }
-END_TEST
 
 /* A sweep comes each seven seconds: one exactly an hour after the reading at five. */
-START_TEST(what_nobody_reads_goes_after_an_hour)
-{
+TEST_TIMES(what_nobody_reads_goes_after_an_hour, 2) {
     bool over = _i == 1;
     int64_t begin;
 
@@ -150,11 +143,9 @@ START_TEST(what_nobody_reads_goes_after_an_hour)
     pump_to(begin, over ? 3605 : 3604);
     ck_assert_int_eq(knows_widget("w"), !over);
 }
-END_TEST
 
 /* And what is followed stays although nobody reads it; 7798 s is a multiple of seven. */
-START_TEST(what_is_followed_stays)
-{
+TEST_TIMES(what_is_followed_stays, 2) {
     bool over = _i == 1;
     int64_t begin;
 
@@ -168,7 +159,6 @@ START_TEST(what_is_followed_stays)
     pump_to(begin, over ? 7798 : 7797);
     ck_assert_int_eq(knows_widget("w"), !over);
 }
-END_TEST
 
 /* What a view says of the selector of "w": VPA_OK, or why it has none. */
 static enum vpa_code code_of_widget(void)
@@ -204,8 +194,7 @@ static void fail_first_refresh(bool quiet)
 }
 
 /* One answer that could not be had says nothing of the scale. */
-START_TEST(a_failed_reading_forgets_nothing)
-{
+TEST_TIMES(a_failed_reading_forgets_nothing, 2) {
     fail_first_refresh(_i == 0);
     ck_assert_int_eq(code_of_widget(), VPA_OK);
     delay_scales(0);
@@ -215,12 +204,10 @@ START_TEST(a_failed_reading_forgets_nothing)
     vpa_loop_pump(loop, 5 * VPA_MINUTE);
     ck_assert_int_eq(code_of_widget(), VPA_OK);
 }
-END_TEST
 
 /* But no longer than a pass would take it for. The time counts from the first failure, and a good
  * answer between two failures ends it. */
-START_TEST(what_cannot_be_read_stands_in_for_a_while)
-{
+TEST_TIMES(what_cannot_be_read_stands_in_for_a_while, 2) {
     fail_first_refresh(_i == 0);
     vpa_loop_pump(loop, 70 * VPA_SECOND);
     ck_assert_int_eq(code_of_widget(), VPA_OK);
@@ -235,22 +222,18 @@ START_TEST(what_cannot_be_read_stands_in_for_a_while)
     vpa_loop_pump(loop, 40 * VPA_SECOND);
     ck_assert_int_eq(code_of_widget(), VPA_RETRY);
 }
-END_TEST
 
 /* And after a longer failure it is known again without anybody who reads it. */
-START_TEST(what_was_known_is_known_soon_after_an_outage)
-{
+TEST_TIMES(what_was_known_is_known_soon_after_an_outage, 2) {
     fail_first_refresh(_i == 0);
     vpa_loop_pump(loop, 20 * VPA_MINUTE);
     delay_scales(0);
     vpa_loop_pump(loop, 20 * VPA_SECOND);
     ck_assert_int_eq(code_of_widget(), VPA_OK);
 }
-END_TEST
 
 /* The server of a kind hangs, and there are more of it than places. */
-START_TEST(what_hangs_leaves_places_for_others)
-{
+TEST(what_hangs_leaves_places_for_others) {
     put_widgets(20);
     put_widget("other", "app=w", 7);
     synced();
@@ -265,11 +248,9 @@ START_TEST(what_hangs_leaves_places_for_others)
     vpa_loop_pump(loop, VPA_SECOND);
     ck_assert(knows_widget("other"));
 }
-END_TEST
 
 /* What the server says of the scale itself counts at once. */
-START_TEST(a_scale_that_is_gone_is_gone)
-{
+TEST(a_scale_that_is_gone_is_gone) {
     synced();
     keep_widget();
     vpa_loop_pump(loop, VPA_SECOND);
@@ -278,25 +259,8 @@ START_TEST(a_scale_that_is_gone_is_gone)
     vpa_loop_pump(loop, 40 * VPA_SECOND);
     ck_assert_int_eq(code_of_widget(), VPA_INVALID);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("owner_background");
-    TCase *c = tcase_create("owner_background");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, 60);
-    tcase_add_loop_test(c, views_follow_scales, 0, (int)VPA_COUNT(answers));
-    tcase_add_test(c, a_followed_scale_is_asked_for_each_half_minute);
-    tcase_add_test(c, a_missing_scale_is_asked_for_again_while_somebody_reads_it);
-    tcase_add_loop_test(c, what_nobody_reads_goes_after_an_hour, 0, 2);
-    tcase_add_loop_test(c, what_is_followed_stays, 0, 2);
-    tcase_add_loop_test(c, a_failed_reading_forgets_nothing, 0, 2);
-    tcase_add_loop_test(c, what_cannot_be_read_stands_in_for_a_while, 0, 2);
-    tcase_add_loop_test(c, what_was_known_is_known_soon_after_an_outage, 0, 2);
-    tcase_add_test(c, what_hangs_leaves_places_for_others);
-    tcase_add_test(c, a_scale_that_is_gone_is_gone);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests_within(60, "owner_background", setup, teardown);
 }

@@ -58,8 +58,7 @@ static void fill(int count)
             keep(i); /* read again: number 1 was read longest ago */
 }
 
-START_TEST(what_was_read_longest_ago_makes_room)
-{
+TEST(what_was_read_longest_ago_makes_room) {
     fill(VPA_OWNER_SCALE_MAX - 1);
     keep_all(VPA_OWNER_SCALE_MAX - 1, VPA_OWNER_SCALE_MAX); /* the last that has room */
     ck_assert(!was_forgotten(0));
@@ -69,11 +68,9 @@ START_TEST(what_was_read_longest_ago_makes_room)
     ck_assert(!was_forgotten(0));
     ck_assert(was_forgotten(1));
 }
-END_TEST
 
 /* All failures go before the first answer does. */
-START_TEST(failures_make_room_first)
-{
+TEST(failures_make_room_first) {
     int first = VPA_OWNER_SCALE_MAX - 2;
 
     fill(first);
@@ -84,11 +81,9 @@ START_TEST(failures_make_room_first)
     ck_assert(was_forgotten(first)); /* there is room for one more: both had gone */
     ck_assert(!was_forgotten(1));
 }
-END_TEST
 
 /* But for one that is followed. */
-START_TEST(a_followed_failure_stays)
-{
+TEST(a_followed_failure_stays) {
     int last = VPA_OWNER_SCALE_MAX - 1;
     vpa_auto_free char *name = name_of(last);
 
@@ -99,18 +94,15 @@ START_TEST(a_followed_failure_stays)
     ck_assert(!was_forgotten(last));
     ck_assert(was_forgotten(1));
 }
-END_TEST
 
 /* While there is room failures are remembered like everything else. */
-START_TEST(failures_stay_while_there_is_room)
-{
+TEST(failures_stay_while_there_is_room) {
     synced();
     put_widgets(10);
     ask_in_vain(1);
     keep_all(2, 10);
     ck_assert(!was_forgotten(1));
 }
-END_TEST
 
 /* What failed says why as often as it is read: by the answer, and then from memory. */
 static const struct {
@@ -118,8 +110,7 @@ static const struct {
     int code;
 } failures[] = {{403, VPA_DENIED}, {500, VPA_RETRY}, {405, VPA_INVALID}};
 
-START_TEST(a_remembered_failure_is_of_the_same_kind)
-{
+TEST_EACH(a_remembered_failure_is_of_the_same_kind, failures) {
     const struct vpa_controller_key key = {"n", "Widget", "w", "example.com/v1"};
     struct vpa_controller_key top;
     vpa_auto_arena arena = {0};
@@ -133,7 +124,6 @@ START_TEST(a_remembered_failure_is_of_the_same_kind)
     }
     ck_assert_int_eq(scale_gets(), 1);
 }
-END_TEST
 
 /* What the heap grows by with a view of the moment. */
 static size_t size_of_view(struct vpa_owner_view **view)
@@ -153,8 +143,7 @@ static bool view_knows(const struct vpa_owner_view *view, const char *name)
 
 /* Controllers change all the time, each with a new view: that has nothing of its own for each scale
  * while those are what they were. */
-START_TEST(views_share_the_scales_that_did_not_change)
-{
+TEST(views_share_the_scales_that_did_not_change) {
     const size_t scales = 2000 * sizeof(struct owner_scale *);
     struct vpa_owner_view *views[3];
 
@@ -177,21 +166,8 @@ START_TEST(views_share_the_scales_that_did_not_change)
     vpa_owner_view_unref(views[1]);
     vpa_owner_view_unref(views[2]);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("owner_room");
-    TCase *c = tcase_create("owner_room");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, 120);
-    tcase_add_test(c, what_was_read_longest_ago_makes_room);
-    tcase_add_test(c, failures_make_room_first);
-    tcase_add_test(c, a_followed_failure_stays);
-    tcase_add_test(c, failures_stay_while_there_is_room);
-    tcase_add_loop_test(c, a_remembered_failure_is_of_the_same_kind, 0, (int)VPA_COUNT(failures));
-    tcase_add_test(c, views_share_the_scales_that_did_not_change);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests_within(120, "owner_room", setup, teardown);
 }

@@ -17,8 +17,7 @@ static int walk_widget(void)
     return walk("w");
 }
 
-START_TEST(remembers_scales)
-{
+TEST(remembers_scales) {
     synced();
     for (int i = 0; i < 5; i++) {
         ck_assert_int_eq(walk_widget(), 1);
@@ -37,11 +36,9 @@ START_TEST(remembers_scales)
     ck_assert_int_eq(walk_widget(), 1);
     ck_assert_int_eq(scale_gets(), before + 1);
 }
-END_TEST
 
 /* The walk asks nothing in a steady pass, the selector once. */
-START_TEST(steady_passes_ask_for_selectors_alone)
-{
+TEST(steady_passes_ask_for_selectors_alone) {
     struct vpa_selector selector;
     vpa_auto_arena arena = {0};
 
@@ -59,10 +56,8 @@ START_TEST(steady_passes_ask_for_selectors_alone)
     ck_assert_int_eq(vpa_owners_selector(owners, WIDGET("w"), &arena, &selector, &err), 0);
     ck_assert_str_eq(selector.items[0].values[0], "other");
 }
-END_TEST
 
-START_TEST(replicas_are_read_anew_when_they_are_too_old)
-{
+TEST(replicas_are_read_anew_when_they_are_too_old) {
     const struct vpa_controller_key widget = {"n", "Widget", "w", "example.com/v1"};
     int32_t replicas = 0;
 
@@ -76,10 +71,8 @@ START_TEST(replicas_are_read_anew_when_they_are_too_old)
     ck_assert(vpa_owners_replicas_within(owners, &widget, 3 * VPA_SECOND, &replicas));
     ck_assert_int_eq(scale_gets(), 2);
 }
-END_TEST
 
-START_TEST(background_is_bounded)
-{
+TEST(background_is_bounded) {
     synced();
     put_widgets(400);
     delay_scales(VPA_SECOND);
@@ -107,7 +100,6 @@ START_TEST(background_is_bounded)
     ck_assert_int_eq(most, VPA_OWNER_SWEEP_MAX);
     ck_assert_int_ge(total, 400); /* everybody had his turn */
 }
-END_TEST
 
 /* Asks the view for that many owners of kinds that nobody serves, from number `from` on. */
 static void ask_for_strangers(int from, int count)
@@ -127,8 +119,7 @@ static void ask_for_strangers(int from, int count)
 }
 
 /* Whoever makes pods may name what he likes as their owners. */
-START_TEST(strangers_push_no_answer_out)
-{
+TEST(strangers_push_no_answer_out) {
     synced();
     ck_assert_int_eq(walk_widget(), 1);
     for (int i = 0; i <= VPA_OWNER_SCALE_MAX; i += 512) {
@@ -138,7 +129,6 @@ START_TEST(strangers_push_no_answer_out)
     ck_assert_int_eq(walk_widget(), 1);
     ck_assert_int_eq(scale_gets(), 1);
 }
-END_TEST
 
 static void count_change(void *ctx)
 {
@@ -146,8 +136,7 @@ static void count_change(void *ctx)
 }
 
 /* Each change is a new view of everything. */
-START_TEST(strangers_are_told_together)
-{
+TEST(strangers_are_told_together) {
     int changes = 0;
 
     synced();
@@ -161,7 +150,6 @@ START_TEST(strangers_are_told_together)
     ck_assert_int_ge(changes, 1);
     ck_assert_int_le(changes, 3);
 }
-END_TEST
 
 static void free_owners(void *ctx)
 {
@@ -171,8 +159,7 @@ static void free_owners(void *ctx)
 }
 
 /* Callbacks that pumped the loop would come back to what is gone here. */
-START_TEST(owners_can_go_while_answers_are_awaited)
-{
+TEST_TIMES(owners_can_go_while_answers_are_awaited, 3) {
     struct vpa_timer *timer = vpa_timer_new(loop, free_owners, NULL);
 
     synced();
@@ -194,11 +181,9 @@ START_TEST(owners_can_go_while_answers_are_awaited)
     ck_assert_int_le(scale_gets() - before, VPA_OWNER_FETCHES_MAX);
     vpa_timer_free(timer);
 }
-END_TEST
 
 /* Who holds a view from before the answer asks for what is known by now. */
-START_TEST(what_is_known_is_not_asked_for_again)
-{
+TEST(what_is_known_is_not_asked_for_again) {
     const struct vpa_selector *selector;
     struct vpa_owner_view *before;
 
@@ -213,7 +198,6 @@ START_TEST(what_is_known_is_not_asked_for_again)
     vpa_owner_view_unref(before);
     ck_assert(knows_widget("w"));
 }
-END_TEST
 
 /* As soon as the next scale is asked for. */
 static int ask_for_other(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
@@ -224,8 +208,7 @@ static int ask_for_other(void *ctx, const struct vpa_memory_request *q, struct v
     return 0;
 }
 
-START_TEST(keeps_targets_that_it_is_told_to_keep)
-{
+TEST(keeps_targets_that_it_is_told_to_keep) {
     synced();
     ck_assert(!knows_widget("w"));
     for (int i = 0; i < 12; i++) { /* four hours without a pod */
@@ -236,11 +219,9 @@ START_TEST(keeps_targets_that_it_is_told_to_keep)
     vpa_loop_pump(loop, 2 * VPA_HOUR);
     ck_assert(!knows_widget("w"));
 }
-END_TEST
 
 /* A view reads without the loop; that counts as well, also after the same answer came again. */
-START_TEST(keeps_what_a_view_has_read)
-{
+TEST(keeps_what_a_view_has_read) {
     synced();
     ck_assert(!knows_widget("w"));
     vpa_loop_pump(loop, 9 * VPA_MINUTE);
@@ -252,11 +233,9 @@ START_TEST(keeps_what_a_view_has_read)
     vpa_loop_pump(loop, 2 * VPA_HOUR);
     ck_assert(!knows_widget("w"));
 }
-END_TEST
 
 /* Whose selector is in the caches, and what cannot be asked for, is not asked for. */
-START_TEST(keeps_only_what_has_a_scale)
-{
+TEST_TIMES(keeps_only_what_has_a_scale, 3) {
     static const struct {
         const char *version, *kind;
     } targets[] = {{"apps/v1", "Deployment"}, {"a/b/c", "Widget"}, {"example.com/v1", "Widget"}};
@@ -272,11 +251,9 @@ START_TEST(keeps_only_what_has_a_scale)
     vpa_loop_pump(loop, VPA_MINUTE);
     ck_assert_int_eq(scale_gets() + discovery_gets() > before, asks);
 }
-END_TEST
 
 /* A target that is asked for while the background work waits for the answer about another one. */
-START_TEST(does_not_forget_what_is_wanted_while_it_is_busy)
-{
+TEST(does_not_forget_what_is_wanted_while_it_is_busy) {
     int asked = 0;
 
     synced();
@@ -289,10 +266,8 @@ START_TEST(does_not_forget_what_is_wanted_while_it_is_busy)
     ck_assert_int_gt(asked, 0);
     ck_assert(knows_widget("other"));
 }
-END_TEST
 
-START_TEST(negative_answers_last_one_pass)
-{
+TEST(negative_answers_last_one_pass) {
     drop_widget("w");
     synced();
     ck_assert_int_eq(walk_widget(), 0);
@@ -308,11 +283,9 @@ START_TEST(negative_answers_last_one_pass)
     ck_assert_int_eq(walk_widget(), -1);
     ck_assert_str_eq(err.text, "unhandled targetRef example.com/v1 / Widget / w, last error boom");
 }
-END_TEST
 
 /* A kind that two resources have: the second is asked when the first does not have the object. */
-START_TEST(every_resource_of_a_kind_is_asked)
-{
+TEST(every_resource_of_a_kind_is_asked) {
     sim_cluster_serve_kind(sim, "example.com", "v2", "gadgets", "Widget", false, true);
     synced();
     ck_assert_int_eq(walk_widget(), 1);
@@ -322,7 +295,6 @@ START_TEST(every_resource_of_a_kind_is_asked)
     vpa_owners_begin_pass(owners);
     ck_assert_int_le(walk_widget(), 0);
 }
-END_TEST
 
 static int select_widget(const char *name)
 {
@@ -363,8 +335,7 @@ static vpa_duration pass_over_absent(int count)
 }
 
 /* A conversion webhook that hangs makes every object of its kind slow. */
-START_TEST(a_slow_kind_keeps_no_pass_waiting)
-{
+TEST(a_slow_kind_keeps_no_pass_waiting) {
     synced();
     put_widgets(40);
     delay_scales(45 * VPA_SECOND);
@@ -381,12 +352,10 @@ START_TEST(a_slow_kind_keeps_no_pass_waiting)
     ck_assert_int_eq(pass_over(40), 40 * VPA_SECOND); /* each asked again, and waited for */
     ck_assert_int_eq(select_widget("w0"), 0);
 }
-END_TEST
 
 /* What was answered a moment ago stands in, whether the server is silent or has let the time of an
  * answer pass; then it is not known. */
-START_TEST(a_slow_scale_is_what_it_was_for_a_moment)
-{
+TEST(a_slow_scale_is_what_it_was_for_a_moment) {
     const struct vpa_controller_key widget = {"n", "Widget", "w", "example.com/v1"};
     int32_t replicas = 0;
 
@@ -413,11 +382,9 @@ START_TEST(a_slow_scale_is_what_it_was_for_a_moment)
     ck_assert_int_eq(select_widget("w"), -1);
     ck_assert_msg(strstr(err.text, "timeout"), "%s", err.text);
 }
-END_TEST
 
 /* That of what has no scale is as good. */
-START_TEST(a_missing_scale_is_missing_for_a_moment)
-{
+TEST(a_missing_scale_is_missing_for_a_moment) {
     const struct vpa_controller_key keys[] = {{"n", "Gadget", "g", "example.com/v1"},
                                               {"n", "Gadget", "h", "example.com/v1"}};
     struct vpa_controller_key top;
@@ -440,11 +407,9 @@ START_TEST(a_missing_scale_is_missing_for_a_moment)
     ck_assert_int_eq(vpa_owners_topmost(owners, &keys[1], &arena, &found, &top, &err), 0);
     ck_assert(!found);
 }
-END_TEST
 
 /* One slow object is waited for once; the others of its kind are asked as ever. */
-START_TEST(a_slow_object_is_one_object)
-{
+TEST(a_slow_object_is_one_object) {
     synced();
     put_widget("slow", "app=w", 7);
     delay_scales(45 * VPA_SECOND);
@@ -458,12 +423,10 @@ START_TEST(a_slow_object_is_one_object)
     vpa_loop_pump(loop, VPA_MINUTE); /* the answer is there, and a quick one behind it */
     ck_assert_int_eq(select_widget("slow"), 0);
 }
-END_TEST
 
 /* Somebody's pods name owners that do not exist: a pass waits for the first of them, and asks as
  * ever for those that were there. One that nobody has asked for yet comes by the background. */
-START_TEST(owners_that_are_not_there_keep_no_pass_waiting)
-{
+TEST(owners_that_are_not_there_keep_no_pass_waiting) {
     synced();
     put_widget("new", "app=w", 7);
     delay_scales(20 * VPA_MILLISECOND);
@@ -479,7 +442,6 @@ START_TEST(owners_that_are_not_there_keep_no_pass_waiting)
     vpa_loop_pump(loop, VPA_SECOND);
     ck_assert_int_eq(walk("new"), 1);
 }
-END_TEST
 
 static int select_in(const char *ns, const char *kind, const char *name)
 {
@@ -507,8 +469,7 @@ static vpa_duration pass_over_absent_targets(int count)
 
 /* Somebody's VPAs name targets that do not exist: so it is in his namespace as with owners of pods,
  * and in all others as ever. */
-START_TEST(targets_that_are_not_there_keep_no_pass_waiting)
-{
+TEST(targets_that_are_not_there_keep_no_pass_waiting) {
     synced();
     put_widget("new", "app=w", 7);
     delay_scales(20 * VPA_MILLISECOND);
@@ -527,11 +488,9 @@ START_TEST(targets_that_are_not_there_keep_no_pass_waiting)
     vpa_loop_pump(loop, VPA_SECOND);
     ck_assert_int_eq(select_widget("new"), 0);
 }
-END_TEST
 
 /* Kinds that nobody serves are found out without a request for each. */
-START_TEST(kinds_that_are_not_there_are_not_asked_for)
-{
+TEST(kinds_that_are_not_there_are_not_asked_for) {
     synced();
     ck_assert_int_eq(select_widget("w"), 0);
     int before = discovery_gets();
@@ -543,7 +502,6 @@ START_TEST(kinds_that_are_not_there_are_not_asked_for)
     ck_assert_int_le(discovery_gets(), before + 2);
     ck_assert_int_eq(scale_gets(), 1);
 }
-END_TEST
 
 static int walk_in(const char *ns, const char *name, const char *version)
 {
@@ -587,8 +545,7 @@ static const struct {
 
 /* Groups that are not there, as many as somebody likes. The background does not ask for them
  * either. */
-START_TEST(groups_that_are_not_there_keep_no_pass_waiting)
-{
+TEST_EACH(groups_that_are_not_there_keep_no_pass_waiting, lists_of_groups) {
     int documents = lists_of_groups[_i].documents;
 
     synced();
@@ -609,11 +566,9 @@ START_TEST(groups_that_are_not_there_keep_no_pass_waiting)
     ck_assert_int_eq(walk_widget(), 1);
     ck_assert_int_eq(walk_in("m", "none", "example.com/v1"), 0);
 }
-END_TEST
 
 /* It is found in the next pass, beside many that are not. */
-START_TEST(a_group_that_comes_is_found)
-{
+TEST(a_group_that_comes_is_found) {
     synced();
     documents_of_strangers(100);
     sim_cluster_serve_kind(sim, "g50.io", "v1", "widgets", "Widget", false, true);
@@ -626,11 +581,9 @@ START_TEST(a_group_that_comes_is_found)
     ck_assert_int_eq(walk_in("n", "x", "g50.io/v1"), 0);
     ck_assert_int_eq(walk_in("n", "x", "g51.io/v1"), -1);
 }
-END_TEST
 
 /* However many namespaces somebody has, a pass does not wait for ever for what is not there. */
-START_TEST(a_pass_waits_half_a_minute_in_vain)
-{
+TEST(a_pass_waits_half_a_minute_in_vain) {
     int64_t begin;
 
     synced();
@@ -651,11 +604,9 @@ START_TEST(a_pass_waits_half_a_minute_in_vain)
     ck_assert_int_eq(select_in("n99", "Widget", "none"), -1);
     ck_assert_int_eq(err.code, VPA_INVALID);
 }
-END_TEST
 
 /* Nor for what is there, but has to be asked for one by one. */
-START_TEST(owners_that_are_new_keep_a_pass_waiting_for_half_a_minute)
-{
+TEST(owners_that_are_new_keep_a_pass_waiting_for_half_a_minute) {
     synced();
     put_widgets(100);
     delay_scales(VPA_SECOND);
@@ -673,12 +624,10 @@ START_TEST(owners_that_are_new_keep_a_pass_waiting_for_half_a_minute)
         vpa_owners_begin_pass(owners);
     }
 }
-END_TEST
 
 /* Somebody's pods have ever new owners, faster than they can be asked for: others have their turn
  * all the same, and what was asked for last comes first in his own namespace. */
-START_TEST(a_flood_keeps_the_targets_of_others_waiting_for_a_turn)
-{
+TEST_TIMES(a_flood_keeps_the_targets_of_others_waiting_for_a_turn, 2) {
     static const char *const of[] = {"m", "n"};
     const struct vpa_controller_key target = {of[_i], "Widget", "none", "example.com/v1"};
 
@@ -690,7 +639,6 @@ START_TEST(a_flood_keeps_the_targets_of_others_waiting_for_a_turn)
     vpa_loop_pump(loop, 3 * VPA_SECOND);
     ck_assert(vpa_owners_keep_target(owners, &target));
 }
-END_TEST
 
 /* The versions of a group that cannot be read, and what is known then of a kind of it. */
 static const struct {
@@ -709,8 +657,7 @@ static const struct {
 
 /* What discovery could not read may have the kind: it is not known, which is not that there is
  * none. The text is upstream's all the same. */
-START_TEST(a_kind_is_not_known_while_a_version_cannot_be_read)
-{
+TEST_EACH(a_kind_is_not_known_while_a_version_cannot_be_read, unread) {
     vpa_auto_free char *none =
         vpa_xprintf("no matches for kind \"%s\" in group \"example.com\"", unread[_i].kind);
 
@@ -729,7 +676,6 @@ START_TEST(a_kind_is_not_known_while_a_version_cannot_be_read)
     ck_assert_int_eq(rc == 0, strcmp(unread[_i].kind, "Widget") == 0);
     ck_assert(rc == 0 || err.code == VPA_INVALID);
 }
-END_TEST
 
 /* What upstream's client can decode, and nothing else. */
 static const struct {
@@ -742,8 +688,7 @@ static const struct {
     {"Widget", "example.com/v1", false},
 };
 
-START_TEST(only_scales_are_taken)
-{
+TEST_EACH(only_scales_are_taken, scale_kinds) {
     vpa_auto_free char *body =
         vpa_xprintf("{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":{\"name\":\"w\","
                     "\"namespace\":\"n\"},\"spec\":{\"replicas\":2},\"status\":{\"replicas\":2,"
@@ -756,45 +701,8 @@ START_TEST(only_scales_are_taken)
     if (!scale_kinds[_i].taken)
         ck_assert_msg(strstr(err.text, "is registered for version") != NULL, "%s", err.text);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("owner_scale");
-    TCase *c = tcase_create("owner_scale");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, 60);
-    tcase_add_test(c, remembers_scales);
-    tcase_add_test(c, steady_passes_ask_for_selectors_alone);
-    tcase_add_test(c, replicas_are_read_anew_when_they_are_too_old);
-    tcase_add_test(c, background_is_bounded);
-    tcase_add_test(c, strangers_push_no_answer_out);
-    tcase_add_test(c, strangers_are_told_together);
-    tcase_add_test(c, a_slow_kind_keeps_no_pass_waiting);
-    tcase_add_test(c, a_slow_scale_is_what_it_was_for_a_moment);
-    tcase_add_test(c, a_missing_scale_is_missing_for_a_moment);
-    tcase_add_test(c, a_slow_object_is_one_object);
-    tcase_add_test(c, owners_that_are_not_there_keep_no_pass_waiting);
-    tcase_add_test(c, targets_that_are_not_there_keep_no_pass_waiting);
-    tcase_add_test(c, kinds_that_are_not_there_are_not_asked_for);
-    tcase_add_loop_test(c, groups_that_are_not_there_keep_no_pass_waiting, 0,
-                        (int)VPA_COUNT(lists_of_groups));
-    tcase_add_test(c, a_group_that_comes_is_found);
-    tcase_add_test(c, a_pass_waits_half_a_minute_in_vain);
-    tcase_add_test(c, owners_that_are_new_keep_a_pass_waiting_for_half_a_minute);
-    tcase_add_loop_test(c, a_flood_keeps_the_targets_of_others_waiting_for_a_turn, 0, 2);
-    tcase_add_loop_test(c, owners_can_go_while_answers_are_awaited, 0, 3);
-    tcase_add_test(c, keeps_targets_that_it_is_told_to_keep);
-    tcase_add_test(c, keeps_what_a_view_has_read);
-    tcase_add_loop_test(c, keeps_only_what_has_a_scale, 0, 3);
-    tcase_add_test(c, does_not_forget_what_is_wanted_while_it_is_busy);
-    tcase_add_test(c, what_is_known_is_not_asked_for_again);
-    tcase_add_loop_test(c, only_scales_are_taken, 0, (int)VPA_COUNT(scale_kinds));
-    tcase_add_loop_test(c, a_kind_is_not_known_while_a_version_cannot_be_read, 0,
-                        (int)VPA_COUNT(unread));
-    tcase_add_test(c, negative_answers_last_one_pass);
-    tcase_add_test(c, every_resource_of_a_kind_is_asked);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests_within(60, "owner_scale", setup, teardown);
 }

@@ -55,8 +55,7 @@ static const struct {
     {VPA_HOUR, 5 * VPA_SECOND}, /* the start goes on without it */
 };
 
-START_TEST(a_start_waits_for_five_seconds)
-{
+TEST_EACH(a_start_waits_for_five_seconds, waits) {
     int64_t begin = vpa_loop_monotonic(loop);
 
     delay(waits[_i].late);
@@ -65,10 +64,8 @@ START_TEST(a_start_waits_for_five_seconds)
     ck_assert_int_eq(vpa_loop_monotonic(loop) - begin, waits[_i].took);
     ck_assert_str_eq(err.text, "");
 }
-END_TEST
 
-START_TEST(a_stop_ends_the_start)
-{
+TEST_TIMES(a_stop_ends_the_start, 2) {
     struct vpa_timer *timer = vpa_timer_new(loop, stop_loop, NULL);
 
     delay(VPA_HOUR);
@@ -79,16 +76,8 @@ START_TEST(a_stop_ends_the_start)
         ck_assert_int_eq(err.code, VPA_CANCELLED);
     vpa_timer_free(timer);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("panic");
-    TCase *c = tcase_create("panic");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_loop_test(c, a_start_waits_for_five_seconds, 0, (int)VPA_COUNT(waits));
-    tcase_add_loop_test(c, a_stop_ends_the_start, 0, 2);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("panic", setup, teardown);
 }

@@ -19,8 +19,7 @@ static void teardown(void)
     vpa_parameters_release(&p);
 }
 
-START_TEST(texts_have_an_end)
-{
+TEST(texts_have_an_end) {
     char text[VPA_PARAMETER_TEXT_MAX + 2] = "";
 
     memset(text, '0', VPA_PARAMETER_TEXT_MAX);
@@ -30,11 +29,9 @@ START_TEST(texts_have_an_end)
     ck_assert_int_eq(vpa_parameters_set(&p, "target-cpu-percentile", text, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "target-cpu-percentile: longer than 4096 bytes"));
 }
-END_TEST
 
 /* The presets of another algorithm are other parameters. */
-START_TEST(parameters_are_of_an_algorithm)
-{
+TEST(parameters_are_of_an_algorithm) {
     size_t count;
     const struct vpa_algorithm *const *all = vpa_algorithms(&count);
 
@@ -50,7 +47,6 @@ START_TEST(parameters_are_of_an_algorithm)
         }
     }
 }
-END_TEST
 
 static const struct {
     const char *text, *error; /* NULL: it is taken */
@@ -69,25 +65,15 @@ static const struct {
     {"", "is not a duration"},
 };
 
-START_TEST(days_are_whole)
-{
+TEST_EACH(days_are_whole, days) {
     int rc = vpa_parameters_set(&p, "cpu-histogram-decay-half-life", days[_i].text, &err);
 
     ck_assert_int_eq(rc, days[_i].error ? -1 : 0);
     if (days[_i].error)
         ck_assert_msg(strstr(err.text, days[_i].error) != NULL, "%s", err.text);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("parameters");
-    TCase *tc = tcase_create("parameters");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, texts_have_an_end);
-    tcase_add_test(tc, parameters_are_of_an_algorithm);
-    tcase_add_loop_test(tc, days_are_whole, 0, (int)VPA_COUNT(days));
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("parameters", setup, teardown);
 }

@@ -31,18 +31,15 @@ static const struct {
     {"v1", "n", "pods", "", NULL, "/api/v1/namespaces/n/pods/"},
 };
 
-START_TEST(names_are_segments)
-{
+TEST_EACH(names_are_segments, paths) {
     vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
 
     vpa_kube_path(&path, paths[_i].version, paths[_i].ns, paths[_i].resource, paths[_i].name,
                   paths[_i].subresource);
     ck_assert_str_eq(vpa_buf_text(&path), paths[_i].path);
 }
-END_TEST
 
-START_TEST(queries_are_joined)
-{
+TEST(queries_are_joined) {
     vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
 
     vpa_buf_puts(&path, "/x");
@@ -52,11 +49,9 @@ START_TEST(queries_are_joined)
     vpa_kube_query(&path, "f", "?");
     ck_assert_str_eq(vpa_buf_text(&path), "/x?a%26b=c%3Dd&e=&f=%3F");
 }
-END_TEST
 
 /* A path that does not fit is none. */
-START_TEST(paths_are_bounded)
-{
+TEST(paths_are_bounded) {
     vpa_auto_free char *name = vpa_xcalloc(1, VPA_KUBE_PATH_MAX + 1);
     vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
 
@@ -65,16 +60,8 @@ START_TEST(paths_are_bounded)
     vpa_kube_path(&path, "v1", "n", "pods", name, NULL);
     ck_assert(vpa_buf_failed(&path));
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("path");
-    TCase *c = tcase_create("path");
-
-    tcase_add_loop_test(c, names_are_segments, 0, (int)VPA_COUNT(paths));
-    tcase_add_test(c, queries_are_joined);
-    tcase_add_test(c, paths_are_bounded);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("path", NULL, NULL);
 }

@@ -34,8 +34,7 @@ static void window(int n, int low, bool spike)
     vpa_plumb_cpu_advance(&p, W(n + 1));
 }
 
-START_TEST(nothing_known)
-{
+TEST(nothing_known) {
     use(4.5);
     vpa_plumb_cpu_advance(&p, W(3));
     ck_assert(vpa_plumb_cpu_target(&p) == 0.0);
@@ -44,11 +43,9 @@ START_TEST(nothing_known)
     vpa_plumb_cpu_advance(&p, W(4));
     ck_assert_double_eq_tol(vpa_plumb_cpu_target(&p), vpa_buckets_round_up(&buckets, 0.2), 1e-12);
 }
-END_TEST
 
 /* Within a window nothing changes, however many samples come. */
-START_TEST(a_window_is_judged_when_it_is_over)
-{
+TEST(a_window_is_judged_when_it_is_over) {
     use(4.5);
     window(0, 10, false);
     for (int i = 0; i < 10; i++) {
@@ -58,7 +55,6 @@ START_TEST(a_window_is_judged_when_it_is_over)
     vpa_plumb_cpu_advance(&p, W(2));
     ck_assert_double_eq_tol(vpa_plumb_cpu_target(&p), 0.131501257846, 1e-9);
 }
-END_TEST
 
 /*
  * 99 samples of 0.001 and one of 0.131501: mean 0.00230501. At the small limit slack is 0 and
@@ -69,18 +65,15 @@ END_TEST
 static const struct {
     double want_cost, target;
 } prices[] = {{1.73, 0.001}, {1.74, 0.131501257846}, {4.5, 0.131501257846}};
-START_TEST(the_cheapest_limit)
-{
+TEST_TIMES(the_cheapest_limit, 3) {
     use(prices[_i].want_cost);
     window(0, 99, true);
     ck_assert_double_eq_tol(vpa_plumb_cpu_target(&p), prices[_i].target, 1e-9);
 }
-END_TEST
 
 /* A rise shows in the next window; after it has gone it holds for an hour at least, and goes when
  * it has become too rare to be worth its reserve. */
-START_TEST(up_at_once_down_late)
-{
+TEST(up_at_once_down_late) {
     use(4.5);
     for (int n = 0; n < 12; n++)
         window(n, 10, false);
@@ -95,11 +88,9 @@ START_TEST(up_at_once_down_late)
         window(n, 1, false);
     ck_assert_double_eq_tol(vpa_plumb_cpu_target(&p), 0.001, 1e-12);
 }
-END_TEST
 
 /* 1.05 and 1.05^2 times a millicore differ by 5 %: not worth a change downwards. */
-START_TEST(small_savings_change_nothing)
-{
+TEST(small_savings_change_nothing) {
     use(4.5);
     for (int n = 0; n < 12; n++) {
         vpa_plumb_cpu_add(&p, W(n), 0.0011025);
@@ -111,10 +102,8 @@ START_TEST(small_savings_change_nothing)
         ck_assert_double_eq_tol(vpa_plumb_cpu_target(&p), 0.0011025, 1e-9);
     }
 }
-END_TEST
 
-START_TEST(merged_replicas_are_one_past)
-{
+TEST(merged_replicas_are_one_past) {
     struct vpa_plumb_cpu other;
     double target;
 
@@ -137,20 +126,8 @@ START_TEST(merged_replicas_are_one_past)
     ck_assert_double_eq_tol(vpa_plumb_cpu_target(&p), target, 1e-12);
     vpa_plumb_cpu_release(&other);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("plumb_cpu");
-    TCase *c = tcase_create("plumb_cpu");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_test(c, nothing_known);
-    tcase_add_test(c, a_window_is_judged_when_it_is_over);
-    tcase_add_loop_test(c, the_cheapest_limit, 0, 3);
-    tcase_add_test(c, up_at_once_down_late);
-    tcase_add_test(c, small_savings_change_nothing);
-    tcase_add_test(c, merged_replicas_are_one_past);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("plumb_cpu", setup, teardown);
 }

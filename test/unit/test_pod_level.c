@@ -84,8 +84,7 @@ static void check(int i, int result, const struct vpa_error *err)
         ck_abort_msg("%s: %s", rows[i].name, err->text);
 }
 
-START_TEST(a_new_pod_is_not_patched_beyond_it)
-{
+TEST_EACH(a_new_pod_is_not_patched_beyond_it, rows) {
     const struct vpa_pod_patch_options options = {.startup_boost = true};
     struct vpa_pod pod = the_pod(_i);
     struct vpa_object vpa = the_vpa(_i);
@@ -97,11 +96,9 @@ START_TEST(a_new_pod_is_not_patched_beyond_it)
     if (rows[_i].refused)
         ck_assert_str_eq(vpa_buf_text(&out), "before");
 }
-END_TEST
 
 /* A boost is no wish of the updater. */
-START_TEST(no_decision_asks_for_more)
-{
+TEST_EACH(no_decision_asks_for_more, rows) {
     struct vpa_pod pod = the_pod(_i);
     struct vpa_object vpa = the_vpa(_i);
     struct vpa_capped capped;
@@ -110,10 +107,8 @@ START_TEST(no_decision_asks_for_more)
     if (!*rows[_i].boost)
         check(_i, vpa_capping_process(&arena, &vpa, &pod, NULL, &capped, &err), &err);
 }
-END_TEST
 
-START_TEST(no_resize_asks_for_more)
-{
+TEST_EACH(no_resize_asks_for_more, rows) {
     struct vpa_pod pod = the_pod(_i);
     struct vpa_object vpa = the_vpa(_i);
     struct vpa_container_plan *plans;
@@ -126,17 +121,8 @@ START_TEST(no_resize_asks_for_more)
         check(_i, vpa_resize_patch_build(&pod, &vpa, NULL, plans, 0, &arena, &patch, &err), &err);
     vpa_resize_patch_release(&patch);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("pod_level");
-    TCase *tc = tcase_create("pod_level");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_loop_test(tc, a_new_pod_is_not_patched_beyond_it, 0, (int)VPA_COUNT(rows));
-    tcase_add_loop_test(tc, no_decision_asks_for_more, 0, (int)VPA_COUNT(rows));
-    tcase_add_loop_test(tc, no_resize_asks_for_more, 0, (int)VPA_COUNT(rows));
-    suite_add_tcase(suite, tc);
-    return fixture_run(suite);
+    return run_tests("pod_level", setup, teardown);
 }

@@ -224,8 +224,7 @@ static struct vpa_object the_vpa(struct vpa_arena *arena, const struct patch_row
             row->recommendation ? row->recommendation : "", row->recommendation ? "]}}" : ""));
 }
 
-START_TEST(patches)
-{
+TEST_EACH(patches, rows) {
     const struct patch_row *row = &rows[_i];
     vpa_auto_arena arena = {0};
     struct vpa_object vpa = the_vpa(&arena, row);
@@ -248,7 +247,6 @@ START_TEST(patches)
     ck_assert_int_eq(unusable_boosts, strncmp(row->name, "S2", 2) == 0);
     vpa_buf_release(&out);
 }
-END_TEST
 
 /* The pod as the patch makes it. */
 static const struct vpa_json *patched(struct vpa_arena *arena, const struct patch_row *row,
@@ -301,8 +299,7 @@ static const struct patch_row repeated[] = {
 /* An API server may ask twice about a pod: of two registrations, or again behind another webhook.
  * And a pod may be a copy of one that was patched. What is boosted already stays as it is, and so
  * does what is remembered of its original resources. */
-START_TEST(what_was_patched_is_not_boosted_again)
-{
+TEST_EACH(what_was_patched_is_not_boosted_again, repeated) {
     struct patch_row row = repeated[_i];
     vpa_auto_arena arena = {0};
     const struct vpa_json *pod = fixture_parse(
@@ -323,7 +320,6 @@ START_TEST(what_was_patched_is_not_boosted_again)
     ck_assert(vpa_json_equal(vpa_json_at(once, "metadata.annotations"),
                              vpa_json_at(twice, "metadata.annotations")));
 }
-END_TEST
 
 /* The marker is of another pod, or was written by somebody: what the container has now is what it
  * had before. */
@@ -331,8 +327,7 @@ static const char *const foreign_markers[] = {
     "{'requests':{'cpu':'50m'}}", "{'requests':{'cpu':'100m'}}", "{}", "null", "no marker",
 };
 
-START_TEST(a_marker_that_does_not_fit_is_replaced)
-{
+TEST_EACH(a_marker_that_does_not_fit_is_replaced, foreign_markers) {
     const struct patch_row row = {.gate = true, .spec = BOOST(TRIPLE), .limits = ""};
     vpa_auto_arena arena = {0};
     vpa_auto_buf marker = VPA_BUF(256);
@@ -352,11 +347,9 @@ START_TEST(a_marker_that_does_not_fit_is_replaced)
                                                    "vpaCpuStartupBoost/app")),
                      "{\"requests\":{\"cpu\":\"200m\"},\"limits\":{}}");
 }
-END_TEST
 
 /* A marker has cpu and memory, twice: what is longer than 4096 bytes was not written by us. */
-START_TEST(a_long_marker_is_not_read)
-{
+TEST_TIMES(a_long_marker_is_not_read, 2) {
     const struct patch_row row = {.gate = true, .spec = BOOST(TRIPLE), .limits = ""};
     static const struct {
         int len;
@@ -379,10 +372,8 @@ START_TEST(a_long_marker_is_not_read)
     ck_assert_str_eq(vpa_json_string(vpa_json_at(container, "resources.requests.cpu")),
                      markers[_i].want);
 }
-END_TEST
 
-START_TEST(nobody_need_hear_of_an_unusable_boost)
-{
+TEST(nobody_need_hear_of_an_unusable_boost) {
     vpa_auto_arena arena = {0};
     const struct patch_row row = {.spec = "'startupBoost':{'cpu':{'type':'Percent'}}"};
     struct vpa_object vpa = the_vpa(&arena, &row);
@@ -400,7 +391,6 @@ START_TEST(nobody_need_hear_of_an_unusable_boost)
     ck_assert_str_eq(summary(&arena, &out), "A={}|A/vpaObservedContainers=app");
     vpa_buf_release(&out);
 }
-END_TEST
 
 /* The target is 1 CPU and 100Mi; limits follow the requests. */
 static const struct {
@@ -415,8 +405,7 @@ static const struct {
      "100Mi"},
 };
 
-START_TEST(tells_which_values_change)
-{
+TEST_EACH(tells_which_values_change, changes) {
     vpa_auto_arena arena = {0};
     const struct patch_row row = {
         .recommendation = "{'containerName':'app','target':{'cpu':'1','memory':'100Mi'}}",
@@ -436,7 +425,6 @@ START_TEST(tells_which_values_change)
     ck_assert_int_eq(vpa_pod_patch(&arena, &pod, &vpa, &limits, &options, &out, &err), 0);
     ck_assert_str_eq(vpa_buf_text(&words), changes[_i].want);
 }
-END_TEST
 
 /* A pod with an annotation of so many bytes, and one that is replaced. */
 static const char *annotated(struct vpa_arena *arena, size_t filler)
@@ -458,8 +446,7 @@ static size_t annotation_bytes(const struct vpa_json *pod)
 }
 
 /* An API server takes 256 KiB of them, keys and values, and refuses the pod with more (U36). */
-START_TEST(annotations_stay_within_their_limit)
-{
+TEST_TIMES(annotations_stay_within_their_limit, 2) {
     const struct patch_row row = {
         .gate = _i == 1, .spec = BOOST(TRIPLE), .recommendation = APP_TARGET, .limits = ""};
     vpa_auto_arena arena = {0};
@@ -482,7 +469,6 @@ START_TEST(annotations_stay_within_their_limit)
     ck_assert_str_eq(err.text, "failed to calculate resource patch for pod ns/web-1: its "
                                "annotations would have 262145 bytes, more than 262144");
 }
-END_TEST
 
 /* A name that does not fit is left out, and what is left would be another path, or text. */
 static const struct {
@@ -494,8 +480,7 @@ static const struct {
     {4000, 3, true, 0},  {5000, 3, true, -1},  {(1 << 20) + 1, 3, false, -1},
 };
 
-START_TEST(a_name_that_does_not_fit_changes_nothing)
-{
+TEST_EACH(a_name_that_does_not_fit_changes_nothing, long_names) {
     vpa_auto_arena arena = {0};
     const char *container = vpa_arena_printf(&arena, "%0*d", (int)long_names[_i].container, 0);
     const char *resource = vpa_arena_printf(&arena, "%0*d", (int)long_names[_i].resource, 0);
@@ -523,10 +508,8 @@ START_TEST(a_name_that_does_not_fit_changes_nothing)
     if (result < 0)
         ck_assert_int_eq(err.code, VPA_LIMIT);
 }
-END_TEST
 
-START_TEST(failure_leaves_nothing)
-{
+TEST(failure_leaves_nothing) {
     vpa_auto_arena arena = {0};
     struct vpa_object vpa = the_vpa(&arena, &rows[0]);
     struct vpa_pod pod = fixture_pod(
@@ -545,24 +528,8 @@ START_TEST(failure_leaves_nothing)
     ck_assert_uint_eq(out.len, 0);
     vpa_buf_release(&out);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("pod_patch");
-    TCase *tc = tcase_create("pod_patch");
-
-    tcase_add_loop_test(tc, what_was_patched_is_not_boosted_again, 0, (int)VPA_COUNT(repeated));
-    tcase_add_loop_test(tc, a_marker_that_does_not_fit_is_replaced, 0,
-                        (int)VPA_COUNT(foreign_markers));
-    tcase_add_loop_test(tc, a_long_marker_is_not_read, 0, 2);
-    tcase_add_loop_test(tc, patches, 0, (int)VPA_COUNT(rows));
-    tcase_add_loop_test(tc, tells_which_values_change, 0, (int)VPA_COUNT(changes));
-    tcase_add_loop_test(tc, annotations_stay_within_their_limit, 0, 2);
-    tcase_add_loop_test(tc, a_name_that_does_not_fit_changes_nothing, 0,
-                        (int)VPA_COUNT(long_names));
-    tcase_add_test(tc, failure_leaves_nothing);
-    tcase_add_test(tc, nobody_need_hear_of_an_unusable_boost);
-    suite_add_tcase(suite, tc);
-    return fixture_run(suite);
+    return run_tests("pod_patch", NULL, NULL);
 }

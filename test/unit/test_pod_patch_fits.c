@@ -253,8 +253,7 @@ static void check_one(uint64_t number)
         check_plan(sent, patched, &vpa, vpa_buf_text(&pod_text));
 }
 
-START_TEST(every_patch_fits)
-{
+TEST_TIMES(every_patch_fits, PODS / PODS_PER_TEST) {
     uint64_t first = (uint64_t)_i * PODS_PER_TEST;
 
     for (uint64_t number = first; number < first + PODS_PER_TEST; number++) {
@@ -263,15 +262,8 @@ START_TEST(every_patch_fits)
     }
     vpa_arena_release(&arena);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("pod_patch_fits");
-    TCase *tc = tcase_create("pod_patch_fits");
-
-    tcase_set_timeout(tc, 300);
-    tcase_add_loop_test(tc, every_patch_fits, 0, PODS / PODS_PER_TEST);
-    suite_add_tcase(suite, tc);
-    return fixture_run(suite);
+    return run_tests_within(300, "pod_patch_fits", NULL, NULL);
 }

@@ -25,8 +25,7 @@ static uint32_t hash_of(int value, unsigned spread)
     return (uint32_t)value % spread; /* many collisions */
 }
 
-START_TEST(empty_set_finds_nothing)
-{
+TEST(empty_set_finds_nothing) {
     struct vpa_pointer_set set = {0};
     size_t i = 0;
 
@@ -34,11 +33,9 @@ START_TEST(empty_set_finds_nothing)
     ck_assert_ptr_null(vpa_pointer_set_next(&set, &i));
     vpa_pointer_set_release(&set);
 }
-END_TEST
 
 /* Three quarters are used at most; half full of objects it doubles, else only tombstones go. */
-START_TEST(grows_as_it_fills)
-{
+TEST(grows_as_it_fills) {
     static const size_t capacities[][2] = {{1, 16}, {12, 16}, {13, 32}, {24, 32}, {25, 64}};
     struct item items[40];
     struct vpa_pointer_set set = {0};
@@ -69,12 +66,10 @@ START_TEST(grows_as_it_fills)
         vpa_pointer_set_release(&set);
     }
 }
-END_TEST
 
 static const unsigned spreads[] = {1, 7, 1000};
 
-START_TEST(behaves_like_an_array)
-{
+TEST_TIMES(behaves_like_an_array, 3) {
     unsigned spread = spreads[_i];
     struct item items[300];
     bool present[300] = {false};
@@ -105,10 +100,8 @@ START_TEST(behaves_like_an_array)
     ck_assert_uint_eq(seen, count);
     vpa_pointer_set_release(&set);
 }
-END_TEST
 
-START_TEST(removing_while_iterating_visits_all)
-{
+TEST(removing_while_iterating_visits_all) {
     struct item items[100];
     struct vpa_pointer_set set = {0};
     struct vpa_hashed *object;
@@ -124,10 +117,8 @@ START_TEST(removing_while_iterating_visits_all)
     ck_assert_uint_eq(set.count, 0);
     vpa_pointer_set_release(&set);
 }
-END_TEST
 
-START_TEST(replace_follows_a_move)
-{
+TEST(replace_follows_a_move) {
     struct item a = {{5}, 1}, b = {{5}, 2}, moved = {{5}, 2};
     struct vpa_pointer_set set = {0};
 
@@ -139,17 +130,8 @@ START_TEST(replace_follows_a_move)
     ck_assert_uint_eq(set.count, 2);
     vpa_pointer_set_release(&set);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("pointer_set");
-    TCase *tc = tcase_create("pointer_set");
-    tcase_add_test(tc, empty_set_finds_nothing);
-    tcase_add_test(tc, grows_as_it_fills);
-    tcase_add_loop_test(tc, behaves_like_an_array, 0, 3);
-    tcase_add_test(tc, removing_while_iterating_visits_all);
-    tcase_add_test(tc, replace_follows_a_move);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("pointer_set", NULL, NULL);
 }

@@ -77,8 +77,7 @@ static const struct {
      REC("{'cpu':'9E'}", "{}", "{}"), 0.0, false, false},
 };
 
-START_TEST(gives_numbers)
-{
+TEST_EACH(gives_numbers, numbers) {
     struct vpa_pod *pod = objects_pod(&arena, numbers[_i].pod);
     struct vpa_object *vpa = objects_vpa(&arena, numbers[_i].vpa);
     struct vpa_priority p = vpa_priority_of(pod, &vpa->recommendation);
@@ -87,15 +86,12 @@ START_TEST(gives_numbers)
     ck_assert_msg(p.scale_up == numbers[_i].scale_up, "%s: scale up", numbers[_i].name);
     ck_assert_msg(p.outside_range == numbers[_i].outside, "%s: outside", numbers[_i].name);
 }
-END_TEST
 
-START_TEST(no_recommendation_is_no_difference)
-{
+TEST(no_recommendation_is_no_difference) {
     struct vpa_priority p = vpa_priority_of(objects_pod(&arena, POD(C("{}"), OLD)), NULL);
 
     ck_assert(p.diff == 0 && !p.scale_up && !p.outside_range);
 }
-END_TEST
 
 static const struct {
     const char *name, *annotation;
@@ -112,8 +108,7 @@ static const struct {
     {"upper case", "C", true},
 };
 
-START_TEST(reads_observed_containers)
-{
+TEST_EACH(reads_observed_containers, observed) {
     struct vpa_pod *pod = objects_pod(&arena, POD(C("{}"), OLD));
     struct vpa_label label = {VPA_OBSERVED_ANNOTATION, observed[_i].annotation};
     vpa_auto_observed struct vpa_observed list = {.pod = pod};
@@ -124,7 +119,6 @@ START_TEST(reads_observed_containers)
         ck_assert_msg(vpa_container_observed(&list, "c") == observed[_i].observed, "%s",
                       observed[_i].name);
 }
-END_TEST
 
 #define OOM(started, finished)                                                                     \
     "'status':{'startTime':'2026-03-01T11:00:00Z','containerStatuses':[{'name':'c','lastState':{"  \
@@ -194,8 +188,7 @@ static const struct {
      VPA_ADMIT_NO_START_TIME},
 };
 
-START_TEST(admits_by_the_table)
-{
+TEST_EACH(admits_by_the_table, admissions) {
     struct vpa_pod *pod = objects_pod(&arena, admissions[_i].pod);
     struct vpa_object *vpa = objects_vpa(&arena, admissions[_i].vpa);
     struct vpa_priority_options o = options();
@@ -206,10 +199,8 @@ START_TEST(admits_by_the_table)
     ck_assert_msg(got == admissions[_i].want, "%s: %s, wanted %s", admissions[_i].name,
                   vpa_admission_name(got), vpa_admission_name(admissions[_i].want));
 }
-END_TEST
 
-START_TEST(the_gate_hides_the_threshold_of_the_vpa)
-{
+TEST(the_gate_hides_the_threshold_of_the_vpa) {
     struct vpa_object *vpa =
         objects_vpa(&arena, "{'spec':{'updatePolicy':{'evictAfterOOMSeconds':60}}}");
     struct vpa_priority_options o = options();
@@ -218,10 +209,8 @@ START_TEST(the_gate_hides_the_threshold_of_the_vpa)
     o.per_vpa_config = false;
     ck_assert_int_eq(vpa_quick_oom_threshold(vpa, &o), 10 * VPA_MINUTE);
 }
-END_TEST
 
-START_TEST(an_absent_recommendation_is_never_accepted)
-{
+TEST(an_absent_recommendation_is_never_accepted) {
     struct vpa_pod *pod = objects_pod(&arena, POD(C("{'cpu':'1'}"), OLD));
     struct vpa_object *vpa = objects_vpa(&arena, "{}");
     struct vpa_priority_options o = options();
@@ -233,10 +222,8 @@ START_TEST(an_absent_recommendation_is_never_accepted)
     ck_assert_int_eq(vpa_priority_admit(pod, vpa, NULL, NULL, &o, now(), &p),
                      VPA_ADMIT_NO_RECOMMENDATION);
 }
-END_TEST
 
-START_TEST(a_record_rules_out_until_less_is_wanted)
-{
+TEST(a_record_rules_out_until_less_is_wanted) {
     struct vpa_pod *pod = objects_pod(&arena, POD(C("{'cpu':'1'}"), OLD));
     struct vpa_object *vpa = objects_vpa(
         &arena, "{'spec':{'updatePolicy':{'updateMode':'InPlace'}},'status':{'recommendation':{"
@@ -256,10 +243,8 @@ START_TEST(a_record_rules_out_until_less_is_wanted)
         vpa_priority_admit(pod, vpa, &vpa->recommendation, &vpa->recommendation, &o, now(), &p),
         VPA_ADMIT_ACCEPTED);
 }
-END_TEST
 
-START_TEST(sorts_by_direction_then_size_then_place)
-{
+TEST(sorts_by_direction_then_size_then_place) {
     struct vpa_update_candidate c[] = {
         {.priority = {.diff = 0.5}, .index = 0},
         {.priority = {.diff = 0.25, .scale_up = true}, .index = 1},
@@ -274,7 +259,6 @@ START_TEST(sorts_by_direction_then_size_then_place)
         ck_assert_uint_eq(c[i].index, want[i]);
     vpa_priority_sort(c, 0);
 }
-END_TEST
 
 #define REQ(resources, change) "{'resources':[" resources "],'changeRequirement':'" change "'}"
 #define HIGHER "TargetHigherThanRequests"
@@ -333,8 +317,7 @@ static const struct {
      false},
 };
 
-START_TEST(checks_eviction_requirements)
-{
+TEST_EACH(checks_eviction_requirements, requirements) {
     vpa_auto_free char *text = vpa_xprintf("{'spec':{'containers':[%s]}}", requirements[_i].pod);
     struct vpa_pod *pod = objects_pod(&arena, text);
     struct vpa_object *vpa = objects_vpa(&arena, requirements[_i].vpa);
@@ -343,7 +326,6 @@ START_TEST(checks_eviction_requirements)
                       requirements[_i].want,
                   "%s", requirements[_i].name);
 }
-END_TEST
 
 /* ---- many of them ---- */
 
@@ -366,8 +348,7 @@ static void put_many(struct vpa_buf *out, int n, const char *format)
  * hundred resources that nobody has before the one that counts: not each container asks each
  * resource of each requirement, which takes minutes. */
 static const char *const last_asked[] = {HIGHER, LOWER};
-START_TEST(containers_do_not_multiply_requirements)
-{
+TEST_EACH(containers_do_not_multiply_requirements, last_asked) {
     vpa_auto_buf junk = VPA_BUF(1 << 20), one = VPA_BUF(1 << 20), text = VPA_BUF(1 << 22),
                  containers = VPA_BUF(1 << 20);
 
@@ -393,43 +374,20 @@ START_TEST(containers_do_not_multiply_requirements)
     ck_assert_uint_eq(vpa->eviction_requirement_count, MANY + 1);
     ck_assert(vpa_eviction_requirements_hold(pod, vpa, &vpa->recommendation) == (_i == 1));
 }
-END_TEST
 
-START_TEST(requirements_without_a_recommendation_do_not_hold)
-{
+TEST(requirements_without_a_recommendation_do_not_hold) {
     struct vpa_pod *pod = objects_pod(&arena, POD(BOTH, OLD));
     struct vpa_object *vpa = objects_vpa(&arena, VPA_WITH("", "{}"));
 
     ck_assert(!vpa_eviction_requirements_hold(pod, vpa, NULL));
 }
-END_TEST
 
-START_TEST(names_admissions)
-{
+TEST(names_admissions) {
     for (int i = VPA_ADMIT_NO_RECOMMENDATION; i <= VPA_ADMIT_ACCEPTED; i++)
         ck_assert_str_ne(vpa_admission_name((enum vpa_admission)i), "");
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("priority");
-    TCase *tc = tcase_create("priority");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_loop_test(tc, gives_numbers, 0, VPA_COUNT(numbers));
-    tcase_add_test(tc, no_recommendation_is_no_difference);
-    tcase_add_loop_test(tc, reads_observed_containers, 0, VPA_COUNT(observed));
-    tcase_add_loop_test(tc, admits_by_the_table, 0, VPA_COUNT(admissions));
-    tcase_add_test(tc, the_gate_hides_the_threshold_of_the_vpa);
-    tcase_add_test(tc, an_absent_recommendation_is_never_accepted);
-    tcase_add_test(tc, a_record_rules_out_until_less_is_wanted);
-    tcase_add_test(tc, sorts_by_direction_then_size_then_place);
-    tcase_add_loop_test(tc, checks_eviction_requirements, 0, VPA_COUNT(requirements));
-    tcase_add_test(tc, requirements_without_a_recommendation_do_not_hold);
-    tcase_add_loop_test(tc, containers_do_not_multiply_requirements, 0, VPA_COUNT(last_asked));
-    tcase_add_test(tc, names_admissions);
-    suite_add_tcase(suite, tc);
-
-    return run_suite(suite);
+    return run_tests("priority", setup, teardown);
 }

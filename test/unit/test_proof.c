@@ -1,8 +1,7 @@
 /* Proofs and breakers: what may be done after what was seen. */
 #include "breaker_fixture.h"
 
-START_TEST(the_first_of_a_group_waits_then_all_are_free)
-{
+TEST(the_first_of_a_group_waits_then_all_are_free) {
     ck_assert_int_eq(ask("n/v", "g", start), VPA_PERMIT_FIRST);
     ck_assert(sent("n/v", "g", start));
     ck_assert_int_eq(ask("n/v", "g", start), VPA_PERMIT_WAITING);
@@ -13,10 +12,8 @@ START_TEST(the_first_of_a_group_waits_then_all_are_free)
     ck_assert(!sent("n/v", "g", start));
     ck_assert_int_eq(ask("n/v", "g", start + VPA_PROOF_AGE), VPA_PERMIT_FIRST);
 }
-END_TEST
 
-START_TEST(what_was_refused_or_cannot_be_known_counts_for_nothing)
-{
+TEST(what_was_refused_or_cannot_be_known_counts_for_nothing) {
     struct vpa_proof_id i = id("n/v", "g");
 
     sent("n/v", "g", start);
@@ -27,10 +24,8 @@ START_TEST(what_was_refused_or_cannot_be_known_counts_for_nothing)
     ck_assert_int_eq(ask("n/v", "g", start), VPA_PERMIT_FIRST);
     ck_assert_uint_eq(vpa_proof_open_count(proof), 0);
 }
-END_TEST
 
-START_TEST(a_failure_opens_and_the_pause_doubles_to_a_day)
-{
+TEST(a_failure_opens_and_the_pause_doubles_to_a_day) {
     vpa_time now = start;
     vpa_duration pause = 10 * VPA_MINUTE;
 
@@ -53,10 +48,8 @@ START_TEST(a_failure_opens_and_the_pause_doubles_to_a_day)
     judge("n/v", "g", VPA_VERDICT_CRASHING, now); /* and begins at ten minutes again */
     ck_assert_int_eq(vpa_proof_breaker(proof, "n/v", VPA_PROOF_EVICTION)->pause, VPA_PAUSE_FIRST);
 }
-END_TEST
 
-START_TEST(a_trial_without_outcome_is_followed_by_another)
-{
+TEST(a_trial_without_outcome_is_followed_by_another) {
     vpa_time later = start + VPA_PAUSE_FIRST;
 
     judge("n/v", "g", VPA_VERDICT_NOT_PATCHED, start);
@@ -66,16 +59,13 @@ START_TEST(a_trial_without_outcome_is_followed_by_another)
     ck_assert_int_eq(ask("n/v", "h", later), VPA_PERMIT_FIRST);
     ck_assert_uint_eq(vpa_proof_open_count(proof), 1);
 }
-END_TEST
 
-START_TEST(a_late_success_closes)
-{
+TEST(a_late_success_closes) {
     sent("n/v", "g", start);
     judge("n/v", "g", VPA_VERDICT_UNSCHEDULABLE, start);
     ck_assert_int_eq(judge("n/v", "g", VPA_VERDICT_GOOD, start + 1), VPA_BREAKER_CLOSED);
     ck_assert_int_eq(ask("n/v", "g", start + 1), VPA_PERMIT_FREE);
 }
-END_TEST
 
 static size_t paused_namespaces(void)
 {
@@ -85,8 +75,7 @@ static size_t paused_namespaces(void)
 }
 
 /* Whoever owns a namespace has as many VPAs that cannot be helped as he likes. */
-START_TEST(a_namespace_alone_stops_itself)
-{
+TEST(a_namespace_alone_stops_itself) {
     vpa_time later = start + VPA_PAUSE_FIRST;
 
     judge("n/a", "a", VPA_VERDICT_CRASHING, start);
@@ -107,10 +96,8 @@ START_TEST(a_namespace_alone_stops_itself)
     ck_assert_int_eq(ask("n/y", "y", later), VPA_PERMIT_FIRST);
     ck_assert_uint_eq(paused_namespaces(), 0);
 }
-END_TEST
 
-START_TEST(a_namespace_counts_once_whatever_becomes_of_its_vpas)
-{
+TEST(a_namespace_counts_once_whatever_becomes_of_its_vpas) {
     for (int i = 0; i < 10; i++) {
         judge("n/a", "a", VPA_VERDICT_CRASHING, start);
         vpa_proof_sweep(proof, none, NULL, start);
@@ -120,7 +107,6 @@ START_TEST(a_namespace_counts_once_whatever_becomes_of_its_vpas)
     vpa_proof_sweep(proof, none, NULL, start);
     ck_assert_uint_eq(paused_namespaces(), 0);
 }
-END_TEST
 
 static void stop_the_cluster(void)
 {
@@ -133,8 +119,7 @@ static void stop_the_cluster(void)
     ck_assert_int_eq(ask("z/v", "z", start), VPA_PERMIT_CLUSTER_PAUSED);
 }
 
-START_TEST(several_namespaces_in_a_row_open_the_clusters)
-{
+TEST(several_namespaces_in_a_row_open_the_clusters) {
     vpa_time later = start + VPA_PAUSE_FIRST;
 
     stop_the_cluster();
@@ -149,11 +134,9 @@ START_TEST(several_namespaces_in_a_row_open_the_clusters)
     ck_assert_ptr_null(vpa_proof_cluster(proof));
     ck_assert_int_eq(ask("x/v", "x", later), VPA_PERMIT_FIRST);
 }
-END_TEST
 
 /* Else the same one, first by name, would fail for all of them each time. */
-START_TEST(who_has_failed_lets_others_be_tried_first)
-{
+TEST(who_has_failed_lets_others_be_tried_first) {
     vpa_time later = start + VPA_PAUSE_FIRST;
 
     stop_the_cluster();
@@ -162,11 +145,9 @@ START_TEST(who_has_failed_lets_others_be_tried_first)
     ck_assert_int_eq(ask("d/v", "g", later), VPA_PERMIT_FIRST);
     ck_assert_int_eq(ask("a/w", "g", later + VPA_PAUSE_FIRST), VPA_PERMIT_FIRST); /* nobody else */
 }
-END_TEST
 
 /* Whoever may make namespaces could fail one trial after the other with fresh ones. */
-START_TEST(where_evictions_have_helped_is_tried_first)
-{
+TEST_TIMES(where_evictions_have_helped_is_tried_first, 3) {
     static const char *const failing[] = {"a/v", "b/v", "c/v"};
     vpa_time end = start + VPA_PAUSE_FIRST, then = end + VPA_PAUSE_FIRST;
 
@@ -198,10 +179,8 @@ START_TEST(where_evictions_have_helped_is_tried_first)
         ck_assert_int_eq(ask("fresh/v", "g", end), VPA_PERMIT_FIRST);
     }
 }
-END_TEST
 
-START_TEST(a_trial_that_does_not_end_is_followed_by_another)
-{
+TEST(a_trial_that_does_not_end_is_followed_by_another) {
     vpa_time later = start + VPA_PAUSE_FIRST;
 
     stop_the_cluster();
@@ -210,19 +189,15 @@ START_TEST(a_trial_that_does_not_end_is_followed_by_another)
     ck_assert(sent("e/v", "g", later + VPA_PAUSE_FIRST));
     ck_assert_int_eq(ask("f/v", "g", later + VPA_PAUSE_FIRST), VPA_PERMIT_WAITING);
 }
-END_TEST
 
-START_TEST(a_clock_that_was_ahead_makes_no_longer_pause)
-{
+TEST(a_clock_that_was_ahead_makes_no_longer_pause) {
     judge("n/v", "g", VPA_VERDICT_NOT_PATCHED, start + 10000 * VPA_HOUR);
     ck_assert_int_eq(ask("n/v", "g", start), VPA_PERMIT_FIRST);
     judge("m/v", "g", VPA_VERDICT_GOOD, start + 10000 * VPA_HOUR);
     ck_assert_int_eq(ask("m/v", "g", start), VPA_PERMIT_FIRST); /* proven, but when? */
 }
-END_TEST
 
-START_TEST(a_good_proof_ends_a_row)
-{
+TEST(a_good_proof_ends_a_row) {
     judge("a/v", "g", VPA_VERDICT_NOT_PATCHED, start);
     judge("b/v", "g", VPA_VERDICT_NOT_PATCHED, start);
     judge("c/v", "g", VPA_VERDICT_GOOD, start);
@@ -232,10 +207,8 @@ START_TEST(a_good_proof_ends_a_row)
     judge("b/v", "g", VPA_VERDICT_NOT_PATCHED, start);
     ck_assert_ptr_nonnull(vpa_proof_cluster(proof));
 }
-END_TEST
 
-START_TEST(a_reason_that_is_gone_closes_at_once)
-{
+TEST(a_reason_that_is_gone_closes_at_once) {
     judge("n/a", "a", VPA_VERDICT_NO_REPLACEMENT, start);
     judge("n/b", "b", VPA_VERDICT_NOT_PATCHED, start);
     ck_assert(vpa_proof_reset(proof, "n/a"));
@@ -246,17 +219,14 @@ START_TEST(a_reason_that_is_gone_closes_at_once)
     ck_assert_int_eq(ask("n/a", "a", start), VPA_PERMIT_PAUSED);
     ck_assert_int_eq(ask("n/b", "b", start), VPA_PERMIT_FIRST);
 }
-END_TEST
 
-START_TEST(resizes_have_breakers_of_their_own)
-{
+TEST(resizes_have_breakers_of_their_own) {
     struct vpa_proof_id resize = {"n/v", "g", VPA_PROOF_RESIZE};
 
     vpa_proof_judge(proof, &resize, VPA_VERDICT_NOT_RESIZED, "Infeasible", start);
     ck_assert_int_eq(vpa_proof_ask(proof, &resize, start), VPA_PERMIT_PAUSED);
     ck_assert_int_eq(ask("n/v", "g", start), VPA_PERMIT_FIRST);
 }
-END_TEST
 
 /* Beside the start: when it was to be tried again, and what is made of it. */
 static const struct {
@@ -272,8 +242,7 @@ static const struct {
     {VPA_PAUSE_LONGEST + VPA_MINUTE, VPA_PAUSE_FIRST, 2 * VPA_PAUSE_FIRST}, /* a clock was wrong */
 };
 
-START_TEST(a_restored_breaker_is_tried_when_it_was_to_be)
-{
+TEST_EACH(a_restored_breaker_is_tried_when_it_was_to_be, restored) {
     const struct vpa_pause pause = {.verdict = VPA_VERDICT_CRASHING,
                                     .seen = "seen",
                                     .opened = start - VPA_HOUR,
@@ -290,10 +259,8 @@ START_TEST(a_restored_breaker_is_tried_when_it_was_to_be)
     judge("n/v", "g", VPA_VERDICT_CRASHING, until);
     ck_assert_int_eq(b->pause, restored[_i].next);
 }
-END_TEST
 
-START_TEST(what_is_gone_is_forgotten)
-{
+TEST(what_is_gone_is_forgotten) {
     judge("n/a", "a", VPA_VERDICT_NOT_PATCHED, start);
     judge("n/b", "b", VPA_VERDICT_NOT_PATCHED, start);
     sent("n/c", "c", start);
@@ -303,7 +270,6 @@ START_TEST(what_is_gone_is_forgotten)
     ck_assert_int_eq(ask("n/c", "c", start), VPA_PERMIT_FIRST);
     ck_assert_uint_eq(vpa_proof_open_count(proof), 1);
 }
-END_TEST
 static void tried_dry(const char *vpa, vpa_time now)
 {
     struct vpa_proof_id i = id(vpa, "g");
@@ -313,8 +279,7 @@ static void tried_dry(const char *vpa, vpa_time now)
 }
 
 /* After a pause a dry run decides as an eviction does, and those beside it decide nothing. */
-START_TEST(a_dry_run_that_fails_begins_the_next_pause)
-{
+TEST_TIMES(a_dry_run_that_fails_begins_the_next_pause, 2) {
     vpa_time later = start + VPA_PAUSE_FIRST;
     enum vpa_proof_permit paused = _i ? VPA_PERMIT_CLUSTER_PAUSED : VPA_PERMIT_NAMESPACE_PAUSED;
     const char *z = _i ? "z/v" : "a/z";
@@ -330,11 +295,9 @@ START_TEST(a_dry_run_that_fails_begins_the_next_pause)
     ck_assert_int_eq(ask(z, "g", later + 2 * VPA_PAUSE_FIRST - 1), paused);
     ck_assert_int_eq(ask(z, "g", later + 2 * VPA_PAUSE_FIRST), VPA_PERMIT_FIRST);
 }
-END_TEST
 
 /* While a pod is on trial dry runs decide nothing. */
-START_TEST(a_dry_run_decides_nothing_for_a_pod_on_trial)
-{
+TEST(a_dry_run_decides_nothing_for_a_pod_on_trial) {
     vpa_time later = start + VPA_PAUSE_FIRST;
 
     failed("a/v", VPA_VERDICT_NOT_PATCHED);
@@ -344,33 +307,8 @@ START_TEST(a_dry_run_decides_nothing_for_a_pod_on_trial)
     tried_dry("a/y", later);
     ck_assert_int_eq(ask("a/u", "g", later), VPA_PERMIT_WAITING);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("proof");
-    TCase *tc = tcase_create("proof");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, the_first_of_a_group_waits_then_all_are_free);
-    tcase_add_test(tc, what_was_refused_or_cannot_be_known_counts_for_nothing);
-    tcase_add_test(tc, a_failure_opens_and_the_pause_doubles_to_a_day);
-    tcase_add_test(tc, a_trial_without_outcome_is_followed_by_another);
-    tcase_add_test(tc, a_late_success_closes);
-    tcase_add_test(tc, a_namespace_alone_stops_itself);
-    tcase_add_test(tc, a_namespace_counts_once_whatever_becomes_of_its_vpas);
-    tcase_add_test(tc, several_namespaces_in_a_row_open_the_clusters);
-    tcase_add_test(tc, who_has_failed_lets_others_be_tried_first);
-    tcase_add_loop_test(tc, where_evictions_have_helped_is_tried_first, 0, 3);
-    tcase_add_test(tc, a_trial_that_does_not_end_is_followed_by_another);
-    tcase_add_test(tc, a_clock_that_was_ahead_makes_no_longer_pause);
-    tcase_add_test(tc, a_good_proof_ends_a_row);
-    tcase_add_test(tc, a_reason_that_is_gone_closes_at_once);
-    tcase_add_test(tc, resizes_have_breakers_of_their_own);
-    tcase_add_loop_test(tc, a_restored_breaker_is_tried_when_it_was_to_be, 0, VPA_COUNT(restored));
-    tcase_add_test(tc, what_is_gone_is_forgotten);
-    tcase_add_loop_test(tc, a_dry_run_that_fails_begins_the_next_pause, 0, 2);
-    tcase_add_test(tc, a_dry_run_decides_nothing_for_a_pod_on_trial);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("proof", setup, teardown);
 }

@@ -69,8 +69,7 @@ static bool only_other(void *ctx, const char *vpa)
 /* ---- resets ---- */
 
 /* Whatever way it was that did not help. */
-START_TEST(a_reset_is_of_both_ways)
-{
+TEST_TIMES(a_reset_is_of_both_ways, 2) {
     enum vpa_proof_way way = _i == 0 ? VPA_PROOF_EVICTION : VPA_PROOF_RESIZE;
 
     judge("n/v", way, VPA_VERDICT_NOT_PATCHED, start);
@@ -80,11 +79,9 @@ START_TEST(a_reset_is_of_both_ways)
     ck_assert(!vpa_proof_reset(proof, "n/v"));
     ck_assert(!vpa_proof_reset(proof, "n/unheard-of"));
 }
-END_TEST
 
 /* Nothing is proven behind it: whoever was waited for is waited for no more. */
-START_TEST(a_reset_forgets_who_was_sent)
-{
+TEST(a_reset_forgets_who_was_sent) {
     sent("n/v", start);
     ck_assert_int_eq(ask("n/v", start), VPA_PERMIT_WAITING);
     ck_assert(!vpa_proof_reset(proof, "n/v")); /* nothing was paused */
@@ -96,13 +93,11 @@ START_TEST(a_reset_forgets_who_was_sent)
     vpa_proof_forgive(proof, "n/v", VPA_PROOF_EVICTION);
     ck_assert_int_eq(ask("n/v", start), VPA_PERMIT_FIRST);
 }
-END_TEST
 
 /* ---- restoring ---- */
 
 /* What this process has seen itself counts. */
-START_TEST(what_is_open_is_not_restored)
-{
+TEST(what_is_open_is_not_restored) {
     const struct vpa_pause pause = {.verdict = VPA_VERDICT_CRASHING,
                                     .seen = "before",
                                     .opened = start - VPA_HOUR,
@@ -116,30 +111,24 @@ START_TEST(what_is_open_is_not_restored)
     ck_assert(b->opened == start);
     ck_assert(b->retry_at == start + VPA_PAUSE_FIRST);
 }
-END_TEST
 
 /* ---- sweeping ---- */
 
-START_TEST(who_is_waited_for_is_kept)
-{
+TEST(who_is_waited_for_is_kept) {
     sent("n/v", start);
     vpa_proof_sweep(proof, everybody, NULL, start + VPA_HOUR);
     ck_assert_int_eq(ask("n/v", start + VPA_HOUR), VPA_PERMIT_WAITING);
 }
-END_TEST
 
-START_TEST(proofs_are_kept_while_they_hold)
-{
+TEST(proofs_are_kept_while_they_hold) {
     judge("n/v", VPA_PROOF_EVICTION, VPA_VERDICT_GOOD, start);
     vpa_proof_sweep(proof, everybody, NULL, start + VPA_PROOF_AGE - 1);
     ck_assert_int_eq(ask("n/v", start + VPA_PROOF_AGE - 1), VPA_PERMIT_FREE);
     vpa_proof_sweep(proof, everybody, NULL, start + VPA_PROOF_AGE);
     ck_assert_int_eq(ask("n/v", start + VPA_PROOF_AGE - 1), VPA_PERMIT_FIRST);
 }
-END_TEST
 
-START_TEST(each_way_is_swept)
-{
+TEST(each_way_is_swept) {
     judge("n/v", VPA_PROOF_EVICTION, VPA_VERDICT_NOT_PATCHED, start);
     judge("n/v", VPA_PROOF_RESIZE, VPA_VERDICT_NOT_RESIZED, start);
     vpa_proof_sweep(proof, everybody, NULL, start);
@@ -149,7 +138,6 @@ START_TEST(each_way_is_swept)
     ck_assert_ptr_null(vpa_proof_breaker(proof, "n/v", VPA_PROOF_EVICTION));
     ck_assert_ptr_null(vpa_proof_breaker(proof, "n/v", VPA_PROOF_RESIZE));
 }
-END_TEST
 
 /* ---- namespaces ---- */
 
@@ -163,8 +151,7 @@ static void stop_namespace(const char *ns, vpa_time now)
 }
 
 /* Whichever comes first in a table. */
-START_TEST(the_newest_namespace_is_told)
-{
+TEST_TIMES(the_newest_namespace_is_told, 2) {
     static const char *const names[][2] = {{"a", "b"}, {"b", "a"}};
     const struct vpa_breaker *newest;
 
@@ -178,7 +165,6 @@ START_TEST(the_newest_namespace_is_told)
     ck_assert(newest->opened == start + 1);
     ck_assert(vpa_str_starts_with(newest->seen, names[_i][1]));
 }
-END_TEST
 
 static size_t paused_namespaces(void)
 {
@@ -189,8 +175,7 @@ static size_t paused_namespaces(void)
 
 /* Each time with another template, that helps no more than the last. What was the webhook's fault
  * counts no more. */
-START_TEST(a_vpa_that_is_changed_counts_once)
-{
+TEST_TIMES(a_vpa_that_is_changed_counts_once, 2) {
     static const enum vpa_verdict verdicts[] = {VPA_VERDICT_CRASHING, VPA_VERDICT_NOT_PATCHED};
 
     for (int change = 0; change < 2 * VPA_PROOF_ROW; change++) {
@@ -203,11 +188,9 @@ START_TEST(a_vpa_that_is_changed_counts_once)
     judge("n/b", VPA_PROOF_EVICTION, VPA_VERDICT_CRASHING, start);
     ck_assert_uint_eq(paused_namespaces(), _i == 0);
 }
-END_TEST
 
 /* Whoever makes his VPAs anew is not known again. */
-START_TEST(vpas_that_are_gone_count)
-{
+TEST(vpas_that_are_gone_count) {
     for (int i = 0; i < VPA_PROOF_ROW; i++) {
         ck_assert_uint_eq(paused_namespaces(), 0);
         vpa_proof_sweep(proof, nobody, NULL, start);
@@ -215,11 +198,9 @@ START_TEST(vpas_that_are_gone_count)
     }
     ck_assert_uint_eq(paused_namespaces(), 1);
 }
-END_TEST
 
 /* Nobody is paused any more; the row goes on. */
-START_TEST(a_pause_ends_with_the_last_vpa)
-{
+TEST(a_pause_ends_with_the_last_vpa) {
     stop_namespace("n", start);
     ck_assert_int_eq(ask("n/new", start), VPA_PERMIT_NAMESPACE_PAUSED);
     vpa_proof_sweep(proof, nobody, NULL, start);
@@ -228,11 +209,9 @@ START_TEST(a_pause_ends_with_the_last_vpa)
     ck_assert_int_eq(ask("n/newer", start), VPA_PERMIT_NAMESPACE_PAUSED);
     ck_assert_uint_eq(paused_namespaces(), 1);
 }
-END_TEST
 
 /* Also in a namespace that has others, and by a change where that is enough to count no more. */
-START_TEST(a_pause_ends_with_those_that_failed)
-{
+TEST_TIMES(a_pause_ends_with_those_that_failed, 2) {
     static const enum vpa_verdict verdicts[] = {VPA_VERDICT_CRASHING, VPA_VERDICT_NOT_PATCHED};
 
     for (int i = 0; i < VPA_PROOF_ROW; i++) {
@@ -249,11 +228,9 @@ START_TEST(a_pause_ends_with_those_that_failed)
     ck_assert_int_eq(ask("n/other", start), VPA_PERMIT_FIRST);
     ck_assert_uint_eq(paused_namespaces(), 0);
 }
-END_TEST
 
 /* It has no VPA any more that could be helped. */
-START_TEST(a_namespace_without_vpas_is_not_told)
-{
+TEST(a_namespace_without_vpas_is_not_told) {
     const struct vpa_breaker *newest;
 
     stop_namespace("a", start);
@@ -261,26 +238,8 @@ START_TEST(a_namespace_without_vpas_is_not_told)
     ck_assert_uint_eq(vpa_proof_namespaces(proof, &newest), 0);
     ck_assert_ptr_null(newest);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("proof_kept");
-    TCase *tc = tcase_create("kept");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_loop_test(tc, a_reset_is_of_both_ways, 0, 2);
-    tcase_add_test(tc, a_reset_forgets_who_was_sent);
-    tcase_add_test(tc, what_is_open_is_not_restored);
-    tcase_add_test(tc, who_is_waited_for_is_kept);
-    tcase_add_test(tc, proofs_are_kept_while_they_hold);
-    tcase_add_test(tc, each_way_is_swept);
-    tcase_add_loop_test(tc, the_newest_namespace_is_told, 0, 2);
-    tcase_add_test(tc, a_namespace_without_vpas_is_not_told);
-    tcase_add_loop_test(tc, a_vpa_that_is_changed_counts_once, 0, 2);
-    tcase_add_test(tc, vpas_that_are_gone_count);
-    tcase_add_test(tc, a_pause_ends_with_the_last_vpa);
-    tcase_add_loop_test(tc, a_pause_ends_with_those_that_failed, 0, 2);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("proof_kept", setup, teardown);
 }

@@ -15,8 +15,7 @@ static enum vpa_breaker_change unpatched(const char *vpa, int s, vpa_time now)
     return vpa_proof_judge(proof, &i, VPA_VERDICT_NOT_PATCHED, "what was seen", now);
 }
 
-START_TEST(another_start_excuses)
-{
+TEST(another_start_excuses) {
     static const char *const vpas[] = {"n/a", "n/b", "n/c", "n/d"};
 
     lease(1, 1, start);
@@ -37,11 +36,9 @@ START_TEST(another_start_excuses)
     ck_assert_int_eq(ask("n/b", "g", start), VPA_PERMIT_FIRST);
     ck_assert_int_eq(ask("n/a", "g", start), VPA_PERMIT_FREE);
 }
-END_TEST
 
 /* The Lease of another program, which never says that it began anew. */
-START_TEST(a_lease_without_a_start_excuses_nothing)
-{
+TEST(a_lease_without_a_start_excuses_nothing) {
     static const char *const vpas[] = {"a/v", "b/v", "c/v"};
 
     for (size_t i = 0; i < VPA_COUNT(vpas); i++) {
@@ -60,11 +57,9 @@ START_TEST(a_lease_without_a_start_excuses_nothing)
     ck_assert_uint_eq(vpa_proof_webhook(proof, VPA_TIME_UNSET, 2, start), 0);
     ck_assert_ptr_nonnull(vpa_proof_cluster(proof));
 }
-END_TEST
 
 /* It is back already when the pod is looked at: no breaker at all. */
-START_TEST(a_start_since_the_eviction_excuses_at_once)
-{
+TEST(a_start_since_the_eviction_excuses_at_once) {
     lease(1, 1, start);
     sent("n/a", "g", start);
     lease(2, 2, start);
@@ -76,10 +71,8 @@ START_TEST(a_start_since_the_eviction_excuses_at_once)
     vpa_proof_patched(proof); /* and is not ready yet */
     ck_assert_int_eq(ask("n/b", "g", start), VPA_PERMIT_FIRST);
 }
-END_TEST
 
-START_TEST(the_same_start_renewed_excuses_nothing)
-{
+TEST(the_same_start_renewed_excuses_nothing) {
     lease(1, 1, start);
     unpatched("a/v", 1, start);
     unpatched("b/v", 1, start);
@@ -89,11 +82,9 @@ START_TEST(the_same_start_renewed_excuses_nothing)
     ck_assert_uint_eq(vpa_proof_open_count(proof), 3);
     ck_assert_uint_eq(lease(2, 3, start), 0); /* too late */
 }
-END_TEST
 
 /* The answer was that it does not patch there: whoever has it asked again keeps himself waiting. */
-START_TEST(a_namespace_that_asks_again_holds_nobody_else)
-{
+TEST(a_namespace_that_asks_again_holds_nobody_else) {
     lease(1, 1, start);
     unpatched("n/a", 1, start);
     ck_assert_int_eq(ask("m/z", "g", start), VPA_PERMIT_WAITING);
@@ -108,11 +99,9 @@ START_TEST(a_namespace_that_asks_again_holds_nobody_else)
     ck_assert_int_eq(ask("l/z", "g", start), VPA_PERMIT_FIRST);
     ck_assert_int_eq(ask("n/z", "g", start), VPA_PERMIT_FIRST);
 }
-END_TEST
 
 /* What is not the webhook's is a failure whatever its Lease says. */
-START_TEST(a_crash_is_not_excused)
-{
+TEST(a_crash_is_not_excused) {
     struct vpa_proof_id i = id("n/a", "g");
 
     lease(1, 1, start);
@@ -123,11 +112,9 @@ START_TEST(a_crash_is_not_excused)
     ck_assert_int_eq(ask("n/a", "g", start), VPA_PERMIT_PAUSED);
     ck_assert_int_eq(ask("n/b", "g", start), VPA_PERMIT_FIRST);
 }
-END_TEST
 
 /* However often it ends: each VPA three times, and three starts for all. */
-START_TEST(excuses_are_few)
-{
+TEST(excuses_are_few) {
     int useless = 0;
     vpa_time now = start;
 
@@ -144,10 +131,8 @@ START_TEST(excuses_are_few)
     ck_assert_ptr_nonnull(vpa_proof_cluster(proof));
     ck_assert_int_le(useless, VPA_PROOF_EXCUSES + VPA_PROOF_ROW + 3);
 }
-END_TEST
 
-START_TEST(a_vpa_is_excused_thrice_a_day_though_others_are_patched)
-{
+TEST(a_vpa_is_excused_thrice_a_day_though_others_are_patched) {
     int excused = 0;
 
     for (int s = 1; s <= 50; s++) {
@@ -162,11 +147,9 @@ START_TEST(a_vpa_is_excused_thrice_a_day_though_others_are_patched)
     vpa_proof_sweep(proof, is_a, NULL, start + VPA_PAUSE_LONGEST);
     ck_assert_int_eq(unpatched("n/a", 1, start + VPA_PAUSE_LONGEST), VPA_BREAKER_EXCUSED);
 }
-END_TEST
 
 /* A breaker that was open before is as it was, and not a pause longer. */
-START_TEST(an_excused_trial_leaves_the_pause)
-{
+TEST(an_excused_trial_leaves_the_pause) {
     vpa_time later = start + VPA_PAUSE_FIRST;
 
     lease(1, 1, start);
@@ -180,10 +163,8 @@ START_TEST(an_excused_trial_leaves_the_pause)
     ck_assert_int_eq(ask("n/a", "g", later), VPA_PERMIT_FIRST);
     ck_assert_int_eq(ask("n/b", "g", later), VPA_PERMIT_FIRST);
 }
-END_TEST
 
-START_TEST(repairs_are_few_too)
-{
+TEST(repairs_are_few_too) {
     size_t closed = 0;
 
     for (int i = 0; i < 20; i++) {
@@ -194,11 +175,9 @@ START_TEST(repairs_are_few_too)
     ck_assert_uint_eq(closed, VPA_PROOF_EXCUSES);
     ck_assert_int_eq(ask("n/a", "g", start), VPA_PERMIT_PAUSED);
 }
-END_TEST
 
 /* Whatever else became of the pod: values that it has were patched into it. */
-START_TEST(a_pod_with_our_values_shows_that_the_webhook_works)
-{
+TEST_RANGE(a_pod_with_our_values_shows_that_the_webhook_works, VPA_VERDICT_GOOD, VPA_VERDICTS) {
     enum vpa_verdict verdict = (enum vpa_verdict)_i;
     bool shows = verdict == VPA_VERDICT_GOOD || verdict == VPA_VERDICT_UNSCHEDULABLE ||
                  verdict == VPA_VERDICT_CRASHING || verdict == VPA_VERDICT_NOT_READY;
@@ -211,11 +190,9 @@ START_TEST(a_pod_with_our_values_shows_that_the_webhook_works)
     lease(2, 3, start); /* answers the question of what was not patched */
     ck_assert_int_eq(ask("n/good", "g", start), shows ? VPA_PERMIT_FREE : VPA_PERMIT_FIRST);
 }
-END_TEST
 
 /* Nor does a resize, which the webhook has no part in. */
-START_TEST(a_resize_shows_nothing_of_the_webhook)
-{
+TEST(a_resize_shows_nothing_of_the_webhook) {
     struct vpa_proof_id resize = {"n/b", "g", VPA_PROOF_RESIZE, start + 2};
 
     lease(2, 2, start);
@@ -224,12 +201,10 @@ START_TEST(a_resize_shows_nothing_of_the_webhook)
     vpa_proof_judge(proof, &resize, VPA_VERDICT_GOOD, "", start);
     ck_assert_int_eq(ask("n/good", "g", start), VPA_PERMIT_FIRST);
 }
-END_TEST
 
 /* It went out before the cluster's breaker opened: neither is it the one pod that may go after the
  * pause, nor does the pause become longer by it. */
-START_TEST(what_went_out_before_is_no_trial_of_the_cluster)
-{
+TEST(what_went_out_before_is_no_trial_of_the_cluster) {
     vpa_time later = start + VPA_PAUSE_FIRST;
 
     ck_assert(sent("z/v", "g", start));
@@ -246,7 +221,6 @@ START_TEST(what_went_out_before_is_no_trial_of_the_cluster)
     judge("y/v", "g", VPA_VERDICT_CRASHING, later);
     ck_assert_int_eq(vpa_proof_cluster(proof)->pause, 2 * VPA_PAUSE_FIRST);
 }
-END_TEST
 
 /* Of another VPA each time: one VPA has bounds of its own. */
 static enum vpa_breaker_change other_unpatched(int number, int s)
@@ -256,8 +230,7 @@ static enum vpa_breaker_change other_unpatched(int number, int s)
     return unpatched(vpa, s, start);
 }
 
-START_TEST(one_start_excuses_all_that_it_has_to)
-{
+TEST(one_start_excuses_all_that_it_has_to) {
     for (int s = 1; s <= VPA_PROOF_EXCUSES; s++) {
         lease(s, s, start);
         ck_assert_int_eq(other_unpatched(s, s - 1), VPA_BREAKER_EXCUSED);
@@ -267,11 +240,9 @@ START_TEST(one_start_excuses_all_that_it_has_to)
     lease(VPA_PROOF_EXCUSES + 1, 10, start);
     ck_assert_int_eq(other_unpatched(12, 0), VPA_BREAKER_OPENED);
 }
-END_TEST
 
 /* Also when the start is the one that had excused before the good proof. */
-START_TEST(a_good_proof_begins_the_count_of_excuses_anew)
-{
+TEST(a_good_proof_begins_the_count_of_excuses_anew) {
     lease(1, 1, start);
     ck_assert_int_eq(other_unpatched(0, 0), VPA_BREAKER_EXCUSED);
     judge("n/good", "g", VPA_VERDICT_GOOD, start);
@@ -282,10 +253,8 @@ START_TEST(a_good_proof_begins_the_count_of_excuses_anew)
     lease(VPA_PROOF_EXCUSES + 1, 10, start);
     ck_assert_int_eq(other_unpatched(10, 0), VPA_BREAKER_OPENED);
 }
-END_TEST
 
-START_TEST(repairs_without_a_lease_are_few_too)
-{
+TEST(repairs_without_a_lease_are_few_too) {
     for (int i = 0; i < VPA_PROOF_EXCUSES; i++) {
         failed("n/a", VPA_VERDICT_NOT_PATCHED);
         ck_assert_uint_eq(vpa_proof_repaired(proof), 1);
@@ -294,11 +263,9 @@ START_TEST(repairs_without_a_lease_are_few_too)
     ck_assert_uint_eq(vpa_proof_repaired(proof), 0);
     ck_assert_int_eq(ask("n/a", "g", start), VPA_PERMIT_PAUSED);
 }
-END_TEST
 
 /* All that it excused was under one start of the webhook. */
-START_TEST(repairs_under_one_start_count_once)
-{
+TEST(repairs_under_one_start_count_once) {
     lease(1, 1, start);
     for (int i = 0; i < 3 * VPA_PROOF_EXCUSES; i++) {
         failed("n/a", VPA_VERDICT_NOT_PATCHED);
@@ -308,10 +275,8 @@ START_TEST(repairs_under_one_start_count_once)
     failed("n/a", VPA_VERDICT_NOT_PATCHED);
     ck_assert_uint_eq(vpa_proof_repaired(proof), 1);
 }
-END_TEST
 
-START_TEST(a_repair_that_had_nothing_to_close_costs_nothing)
-{
+TEST(a_repair_that_had_nothing_to_close_costs_nothing) {
     judge("n/a", "g", VPA_VERDICT_GOOD, start);
     for (int i = 0; i < 2 * VPA_PROOF_EXCUSES; i++) {
         lease(i, i, start);
@@ -322,10 +287,8 @@ START_TEST(a_repair_that_had_nothing_to_close_costs_nothing)
     ck_assert_uint_eq(vpa_proof_repaired(proof), 1);
     ck_assert_int_eq(ask("n/a", "g", start), VPA_PERMIT_FIRST);
 }
-END_TEST
 
-START_TEST(a_repair_closes_no_pause_that_is_not_the_webhooks)
-{
+TEST(a_repair_closes_no_pause_that_is_not_the_webhooks) {
     const struct vpa_breaker *newest;
 
     failed("a/v", VPA_VERDICT_CRASHING);
@@ -343,10 +306,8 @@ START_TEST(a_repair_closes_no_pause_that_is_not_the_webhooks)
     ck_assert_uint_eq(vpa_proof_open_count(proof), 5);
     ck_assert_int_eq(ask("z/v", "g", start), VPA_PERMIT_CLUSTER_PAUSED);
 }
-END_TEST
 
-START_TEST(a_repair_closes_the_pause_of_a_namespace_that_lacked_values)
-{
+TEST(a_repair_closes_the_pause_of_a_namespace_that_lacked_values) {
     const struct vpa_breaker *newest;
 
     failed("a/v", VPA_VERDICT_NOT_PATCHED);
@@ -357,10 +318,8 @@ START_TEST(a_repair_closes_the_pause_of_a_namespace_that_lacked_values)
     ck_assert_uint_eq(vpa_proof_namespaces(proof, &newest), 0);
     ck_assert_int_eq(ask("a/z", "g", start), VPA_PERMIT_FIRST);
 }
-END_TEST
 
-START_TEST(a_repair_closes_what_lacked_values_and_ends_the_row)
-{
+TEST(a_repair_closes_what_lacked_values_and_ends_the_row) {
     failed("a/v", VPA_VERDICT_NOT_PATCHED);
     failed("b/v", VPA_VERDICT_PATCHED_BACK);
     failed("c/v", VPA_VERDICT_NOT_PATCHED);
@@ -375,11 +334,9 @@ START_TEST(a_repair_closes_what_lacked_values_and_ends_the_row)
     failed("c/v", VPA_VERDICT_NOT_PATCHED);
     ck_assert_ptr_nonnull(vpa_proof_cluster(proof));
 }
-END_TEST
 
 /* What was the webhook's is no part of a row any more, what was not stays in it. */
-START_TEST(a_repair_takes_what_was_the_webhooks_out_of_the_rows)
-{
+TEST(a_repair_takes_what_was_the_webhooks_out_of_the_rows) {
     const struct vpa_breaker *newest;
 
     failed("a/v", VPA_VERDICT_NOT_PATCHED);
@@ -396,11 +353,9 @@ START_TEST(a_repair_takes_what_was_the_webhooks_out_of_the_rows)
     failed("c/v", VPA_VERDICT_CRASHING);
     ck_assert_ptr_nonnull(vpa_proof_cluster(proof));
 }
-END_TEST
 
 /* Also of VPAs whose breaker was closed since, because they were edited or are gone. */
-START_TEST(a_repair_takes_out_those_whose_breaker_is_closed)
-{
+TEST_TIMES(a_repair_takes_out_those_whose_breaker_is_closed, 3) {
     const struct vpa_breaker *newest;
 
     failed("a/v", VPA_VERDICT_NOT_PATCHED);
@@ -419,11 +374,9 @@ START_TEST(a_repair_takes_out_those_whose_breaker_is_closed)
     failed("a/z", VPA_VERDICT_CRASHING);
     ck_assert_uint_eq(vpa_proof_namespaces(proof, &newest), 1);
 }
-END_TEST
 
 /* What has failed for a reason of its own stays, whatever was asked of it since. */
-START_TEST(a_repair_leaves_a_crash_in_the_row)
-{
+TEST(a_repair_leaves_a_crash_in_the_row) {
     const struct vpa_breaker *newest;
 
     vpa_proof_webhook(proof, start, 1, start);
@@ -434,12 +387,10 @@ START_TEST(a_repair_leaves_a_crash_in_the_row)
     failed("a/x", VPA_VERDICT_CRASHING);
     ck_assert_uint_eq(vpa_proof_namespaces(proof, &newest), 1);
 }
-END_TEST
 
 /* A namespace that is no part of the row any more is tried first again if evictions helped in it.
  */
-START_TEST(a_repair_lets_those_go_first_that_were_helped)
-{
+TEST(a_repair_lets_those_go_first_that_were_helped) {
     judge("a/v", "g", VPA_VERDICT_GOOD, start);
     failed("a/w", VPA_VERDICT_NOT_PATCHED);
     ck_assert_uint_eq(vpa_proof_repaired(proof), 1);
@@ -449,40 +400,8 @@ START_TEST(a_repair_lets_those_go_first_that_were_helped)
     ck_assert_int_eq(ask("a/v", "h", start + VPA_PAUSE_FIRST), VPA_PERMIT_FIRST);
     ck_assert_int_eq(ask("e/v", "h", start + VPA_PAUSE_FIRST), VPA_PERMIT_CLUSTER_PAUSED);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("proof_webhook");
-    TCase *tc = tcase_create("webhook");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, another_start_excuses);
-    tcase_add_test(tc, a_lease_without_a_start_excuses_nothing);
-    tcase_add_test(tc, a_start_since_the_eviction_excuses_at_once);
-    tcase_add_test(tc, the_same_start_renewed_excuses_nothing);
-    tcase_add_test(tc, a_namespace_that_asks_again_holds_nobody_else);
-    tcase_add_test(tc, a_crash_is_not_excused);
-    tcase_add_test(tc, excuses_are_few);
-    tcase_add_test(tc, a_vpa_is_excused_thrice_a_day_though_others_are_patched);
-    tcase_add_test(tc, an_excused_trial_leaves_the_pause);
-    tcase_add_test(tc, repairs_are_few_too);
-    tcase_add_loop_test(tc, a_pod_with_our_values_shows_that_the_webhook_works, VPA_VERDICT_GOOD,
-                        VPA_VERDICTS);
-    tcase_add_test(tc, a_resize_shows_nothing_of_the_webhook);
-    tcase_add_test(tc, what_went_out_before_is_no_trial_of_the_cluster);
-    tcase_add_test(tc, one_start_excuses_all_that_it_has_to);
-    tcase_add_test(tc, a_good_proof_begins_the_count_of_excuses_anew);
-    tcase_add_test(tc, repairs_without_a_lease_are_few_too);
-    tcase_add_test(tc, repairs_under_one_start_count_once);
-    tcase_add_test(tc, a_repair_that_had_nothing_to_close_costs_nothing);
-    tcase_add_test(tc, a_repair_closes_no_pause_that_is_not_the_webhooks);
-    tcase_add_test(tc, a_repair_closes_the_pause_of_a_namespace_that_lacked_values);
-    tcase_add_test(tc, a_repair_closes_what_lacked_values_and_ends_the_row);
-    tcase_add_test(tc, a_repair_takes_what_was_the_webhooks_out_of_the_rows);
-    tcase_add_loop_test(tc, a_repair_takes_out_those_whose_breaker_is_closed, 0, 3);
-    tcase_add_test(tc, a_repair_leaves_a_crash_in_the_row);
-    tcase_add_test(tc, a_repair_lets_those_go_first_that_were_helped);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("proof_webhook", setup, teardown);
 }

@@ -87,8 +87,7 @@ static const struct {
      INT64_MAX, false, true},
 };
 
-START_TEST(parses_and_prints)
-{
+TEST_EACH(parses_and_prints, parses) {
     struct vpa_quantity q = parse(parses[_i].text);
 
     ck_assert_str_eq(vpa_quantity_text(&arena, &q), parses[_i].printed);
@@ -98,7 +97,6 @@ START_TEST(parses_and_prints)
     ck_assert_int_eq(vpa_quantity_is_whole(&q), parses[_i].whole);
     ck_assert_int_eq(vpa_quantity_is_whole_milli(&q), parses[_i].whole_milli);
 }
-END_TEST
 
 static const struct {
     const char *text, *error;
@@ -128,8 +126,7 @@ static const struct {
     {"-Ei", WRONG_NUMBER},
 };
 
-START_TEST(refuses)
-{
+TEST_EACH(refuses, refusals) {
     struct vpa_quantity q = {.mantissa = 7};
     struct vpa_error err;
 
@@ -138,10 +135,8 @@ START_TEST(refuses)
     ck_assert_int_eq(err.code, VPA_INVALID);
     ck_assert_int_eq(q.mantissa, 7);
 }
-END_TEST
 
-START_TEST(bounds_the_input)
-{
+TEST(bounds_the_input) {
     char text[VPA_QUANTITY_INPUT_MAX + 1];
     struct vpa_quantity q;
 
@@ -158,7 +153,6 @@ START_TEST(bounds_the_input)
     q = parse(text);
     ck_assert_int_eq(vpa_quantity_sign(&q), 1);
 }
-END_TEST
 
 static const struct {
     const char *a, *b;
@@ -187,8 +181,7 @@ static const struct {
     {"99999999999999999999", "1", 1, "100E", "99999999999999999998"},
 };
 
-START_TEST(compares_and_adds)
-{
+TEST_EACH(compares_and_adds, pairs) {
     struct vpa_quantity a = parse(pairs[_i].a), b = parse(pairs[_i].b), sum = a, difference = a;
 
     ck_assert_int_eq(vpa_quantity_cmp(&a, &b), pairs[_i].cmp);
@@ -198,10 +191,8 @@ START_TEST(compares_and_adds)
     vpa_quantity_sub(&arena, &difference, &b);
     ck_assert_str_eq(vpa_quantity_text(&arena, &difference), pairs[_i].difference);
 }
-END_TEST
 
-START_TEST(subtracts_the_least_int64)
-{
+TEST(subtracts_the_least_int64) {
     struct vpa_quantity a = vpa_quantity_units(1, VPA_DECIMAL_SI);
     struct vpa_quantity b = vpa_quantity_units(INT64_MIN, VPA_DECIMAL_SI);
 
@@ -212,7 +203,6 @@ START_TEST(subtracts_the_least_int64)
     vpa_quantity_neg(&arena, &b);
     ck_assert_int_eq(vpa_quantity_value(&b), INT64_MIN);
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -233,15 +223,13 @@ static const struct {
     {"-1.5Gi", INT64_MIN, "12", false}, /* beyond Ei the reference prints no suffix */
 };
 
-START_TEST(multiplies)
-{
+TEST_EACH(multiplies, products) {
     struct vpa_quantity q = parse(products[_i].text);
 
     bool ok = vpa_quantity_mul(&arena, &q, products[_i].factor);
     ck_assert_str_eq(canonical(&q), products[_i].product);
     ck_assert_int_eq(ok, products[_i].ok);
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -261,14 +249,12 @@ static const struct {
     {"0.1Ki", -9, "102400m", true},
 };
 
-START_TEST(rounds_up)
-{
+TEST_EACH(rounds_up, roundings) {
     struct vpa_quantity q = parse(roundings[_i].text);
 
     ck_assert_int_eq(vpa_quantity_round_up(&arena, &q, roundings[_i].scale), roundings[_i].exact);
     ck_assert_str_eq(vpa_quantity_text(&arena, &q), roundings[_i].rounded);
 }
-END_TEST
 
 static const struct {
     int64_t n;
@@ -285,8 +271,7 @@ static const struct {
     {INT64_MIN, "-9223372036854775808m", "-9223372036854775808"},
 };
 
-START_TEST(constructs)
-{
+TEST_EACH(constructs, constructions) {
     struct vpa_quantity milli = vpa_quantity_milli(constructions[_i].n);
     struct vpa_quantity binary = vpa_quantity_units(constructions[_i].n, VPA_BINARY_SI);
 
@@ -294,10 +279,8 @@ START_TEST(constructs)
     if (constructions[_i].n != 1500)
         ck_assert_str_eq(canonical(&binary), constructions[_i].binary);
 }
-END_TEST
 
-START_TEST(compares_with_integers)
-{
+TEST(compares_with_integers) {
     struct vpa_quantity far = vpa_quantity_scaled(1, 40, VPA_DECIMAL_SI);
     struct vpa_quantity near = vpa_quantity_scaled(-1, -40, VPA_DECIMAL_SI);
 
@@ -309,10 +292,8 @@ START_TEST(compares_with_integers)
     ck_assert_int_eq(vpa_quantity_cmp(&near, &far), -1);
     ck_assert(!vpa_quantity_is_zero(&near));
 }
-END_TEST
 
-START_TEST(copies_into_another_arena)
-{
+TEST(copies_into_another_arena) {
     struct vpa_arena other = {0};
     struct vpa_quantity small = parse("1.500"), big = parse("1.1Gi");
     struct vpa_quantity copies[] = {vpa_quantity_copy(&other, &small),
@@ -323,7 +304,6 @@ START_TEST(copies_into_another_arena)
     ck_assert_str_eq(vpa_quantity_text(&other, &copies[1]), "1181116006400m");
     vpa_arena_release(&other);
 }
-END_TEST
 
 /* ---- parse(format(x)) == x over generated texts, a fixed seed ---- */
 
@@ -356,8 +336,7 @@ static void generate(char *out)
     memcpy(out, suffix, strlen(suffix) + 1);
 }
 
-START_TEST(printed_texts_read_back)
-{
+TEST(printed_texts_read_back) {
     for (int i = 0; i < 20000; i++) {
         char text[64];
         generate(text);
@@ -377,10 +356,8 @@ START_TEST(printed_texts_read_back)
         vpa_arena_clear(&arena);
     }
 }
-END_TEST
 
-START_TEST(sums_do_not_depend_on_order)
-{
+TEST(sums_do_not_depend_on_order) {
     for (int i = 0; i < 3000; i++) {
         char text[64];
         struct vpa_quantity terms[4], up = vpa_quantity_units(0, VPA_DECIMAL_SI), down = up;
@@ -399,12 +376,10 @@ START_TEST(sums_do_not_depend_on_order)
         vpa_arena_clear(&arena);
     }
 }
-END_TEST
 
 /* ---- decimals beyond what quantities reach ---- */
 
-START_TEST(decimals_saturate)
-{
+TEST(decimals_saturate) {
     struct vpa_decimal d, other;
     int64_t n;
 
@@ -420,10 +395,8 @@ START_TEST(decimals_saturate)
     vpa_decimal_add(&other, &other);
     ck_assert_uint_eq(other.count, VPA_DECIMAL_LIMBS);
 }
-END_TEST
 
-START_TEST(decimals_round_away_from_zero)
-{
+TEST(decimals_round_away_from_zero) {
     struct vpa_decimal d;
     int64_t n;
 
@@ -439,30 +412,11 @@ START_TEST(decimals_round_away_from_zero)
     ck_assert(vpa_decimal_unscaled_int64(&d, &n));
     ck_assert_int_eq(n, -1);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("quantity");
-    TCase *tc = tcase_create("quantity");
+    static const struct suite_options options = {
+        .teardown = empty_arena, .end = empty_arena, .timeout = 60};
 
-    tcase_add_unchecked_fixture(tc, NULL, empty_arena);
-    tcase_add_checked_fixture(tc, NULL, empty_arena);
-    tcase_set_timeout(tc, 60);
-    tcase_add_loop_test(tc, parses_and_prints, 0, VPA_COUNT(parses));
-    tcase_add_loop_test(tc, refuses, 0, VPA_COUNT(refusals));
-    tcase_add_test(tc, bounds_the_input);
-    tcase_add_loop_test(tc, compares_and_adds, 0, VPA_COUNT(pairs));
-    tcase_add_test(tc, subtracts_the_least_int64);
-    tcase_add_loop_test(tc, multiplies, 0, VPA_COUNT(products));
-    tcase_add_loop_test(tc, rounds_up, 0, VPA_COUNT(roundings));
-    tcase_add_loop_test(tc, constructs, 0, VPA_COUNT(constructions));
-    tcase_add_test(tc, compares_with_integers);
-    tcase_add_test(tc, copies_into_another_arena);
-    tcase_add_test(tc, printed_texts_read_back);
-    tcase_add_test(tc, sums_do_not_depend_on_order);
-    tcase_add_test(tc, decimals_saturate);
-    tcase_add_test(tc, decimals_round_away_from_zero);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests_with("quantity", &options);
 }

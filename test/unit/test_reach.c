@@ -103,8 +103,7 @@ static void go_away(enum vpa_transport_failure failure)
 static const enum vpa_transport_failure failures[] = {VPA_TRANSPORT_REFUSED, VPA_TRANSPORT_RESET,
                                                       VPA_TRANSPORT_TLS, VPA_TRANSPORT_OTHER};
 
-START_TEST(one_line_when_it_goes_and_one_when_it_is_back)
-{
+TEST_EACH(one_line_when_it_goes_and_one_when_it_is_back, failures) {
     struct vpa_reflector *reflectors[REFLECTORS];
 
     for (int i = 0; i < REFLECTORS; i++) {
@@ -131,7 +130,6 @@ START_TEST(one_line_when_it_goes_and_one_when_it_is_back)
         vpa_reflector_free(reflectors[i]);
     }
 }
-END_TEST
 
 static void keep_told(void *ctx, const struct vpa_kube_result *result, const struct vpa_error *err)
 {
@@ -140,8 +138,7 @@ static void keep_told(void *ctx, const struct vpa_kube_result *result, const str
 }
 
 /* One request that fails among others that are answered is its caller's to report. */
-START_TEST(one_failure_among_answers_is_not_the_server)
-{
+TEST_TIMES(one_failure_among_answers_is_not_the_server, 2) {
     const struct vpa_kube_call slow = {
         .verb = VPA_KUBE_GET, .path = "/slow", .timeout = 10 * VPA_SECOND};
     const struct vpa_kube_call quick = {.verb = VPA_KUBE_GET, .path = "/quick"};
@@ -157,10 +154,8 @@ START_TEST(one_failure_among_answers_is_not_the_server)
     ck_assert_int_eq(told, !_i);
     ck_assert_msg(count_lines() == !_i, "%s", lines);
 }
-END_TEST
 
-START_TEST(answers_that_are_refusals_are_answers)
-{
+TEST(answers_that_are_refusals_are_answers) {
     const struct vpa_kube_call call = {.verb = VPA_KUBE_GET, .path = "/leases/x"};
     struct vpa_error err;
 
@@ -176,7 +171,6 @@ START_TEST(answers_that_are_refusals_are_answers)
     ck_assert_int_eq(count_lines(), 2);
     ck_assert_ptr_nonnull(strstr(lines, "failures=3"));
 }
-END_TEST
 
 static void ignore(void *ctx, const struct vpa_kube_result *result, const struct vpa_error *err)
 {
@@ -186,8 +180,7 @@ static void ignore(void *ctx, const struct vpa_kube_result *result, const struct
 }
 
 /* An answer that is too long is one of a server that is there. */
-START_TEST(answers_beyond_a_limit_are_answers)
-{
+TEST(answers_beyond_a_limit_are_answers) {
     const struct vpa_kube_call call = {.verb = VPA_KUBE_GET, .path = "/long"};
 
     server.away = true;
@@ -196,18 +189,8 @@ START_TEST(answers_beyond_a_limit_are_answers)
     vpa_loop_pump(loop, VPA_MINUTE);
     ck_assert_msg(count_lines() == 0, "%s", lines);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("reach");
-    TCase *c = tcase_create("reach");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_loop_test(c, one_line_when_it_goes_and_one_when_it_is_back, 0, VPA_COUNT(failures));
-    tcase_add_loop_test(c, one_failure_among_answers_is_not_the_server, 0, 2);
-    tcase_add_test(c, answers_that_are_refusals_are_answers);
-    tcase_add_test(c, answers_beyond_a_limit_are_answers);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("reach", setup, teardown);
 }

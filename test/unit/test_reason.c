@@ -76,8 +76,7 @@ static const struct {
      "request none -> 1: it has no request; a/4 request none -> 1: it has no request; and 2 more"},
 };
 
-START_TEST(old_and_new_values_and_the_reason)
-{
+TEST_EACH(old_and_new_values_and_the_reason, updates) {
     const struct vpa_pod *pod = objects_pod(&arena, updates[_i].pod);
     const struct vpa_object *vpa = objects_vpa(&arena, updates[_i].vpa);
     struct vpa_priority_options options = {.oom_threshold = 10 * VPA_MINUTE};
@@ -86,11 +85,9 @@ START_TEST(old_and_new_values_and_the_reason)
     ck_assert(!vpa_buf_failed(&text));
     ck_assert_str_eq(vpa_buf_text(&text), updates[_i].text);
 }
-END_TEST
 
 /* Names and numbers come from strangers. */
-START_TEST(the_text_is_bounded)
-{
+TEST(the_text_is_bounded) {
     struct vpa_resource resources[6];
     struct vpa_container_recommendation rec = {.container_name = "c"};
     struct vpa_recommendation all = {.containers = &rec, .container_count = 1, .present = true};
@@ -110,10 +107,8 @@ START_TEST(the_text_is_bounded)
     ck_assert(!vpa_buf_failed(&text));
     ck_assert_uint_gt(text.len, 0);
 }
-END_TEST
 
-START_TEST(the_end_of_a_boost)
-{
+TEST(the_end_of_a_boost) {
     const struct vpa_pod *pod = objects_pod(
         &arena, "{'metadata':{'name':'p','annotations':{'vpaCpuStartupBoost/c':'{}'}},"
                 "'spec':{'containers':[{'name':'c','resources':{'requests':{'cpu':'2'}}},"
@@ -126,17 +121,8 @@ START_TEST(the_end_of_a_boost)
     ck_assert_str_eq(vpa_buf_text(&text),
                      "container c: cpu request 2 -> 500m: its startup boost is over");
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("reason");
-    TCase *tc = tcase_create("reason");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_loop_test(tc, old_and_new_values_and_the_reason, 0, VPA_COUNT(updates));
-    tcase_add_test(tc, the_text_is_bounded);
-    tcase_add_test(tc, the_end_of_a_boost);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("reason", setup, teardown);
 }

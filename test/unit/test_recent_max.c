@@ -23,8 +23,7 @@ static void teardown(void)
     vpa_recent_max_release(&other);
 }
 
-START_TEST(a_value_counts_for_its_span)
-{
+TEST(a_value_counts_for_its_span) {
     ck_assert_double_eq(vpa_recent_max(&recent), 0);
     vpa_recent_max_push(&recent, 100, 7);
     vpa_recent_max_push(&recent, 101, 3);
@@ -35,11 +34,9 @@ START_TEST(a_value_counts_for_its_span)
     vpa_recent_max_push(&recent, 101 + SPAN, 1);
     ck_assert_double_eq(vpa_recent_max(&recent), 1);
 }
-END_TEST
 
 /* It was measured late, not in the past: nothing that came before it has to be looked at again. */
-START_TEST(a_value_out_of_order_is_the_newest)
-{
+TEST(a_value_out_of_order_is_the_newest) {
     vpa_recent_max_push(&recent, 100, 9);
     vpa_recent_max_push(&recent, 105, 5);
     vpa_recent_max_push(&recent, 101, 4);
@@ -49,7 +46,6 @@ START_TEST(a_value_out_of_order_is_the_newest)
     ck_assert_uint_eq(recent.count, 2);
     ck_assert_int_eq(recent.items[1].second, 105);
 }
-END_TEST
 
 static void push(struct vpa_recent_max *m, double values[], int64_t second, double value)
 {
@@ -67,8 +63,7 @@ static double largest(const double values[], int64_t second)
 }
 
 /* Each of two hears a part; together they know what one knows that hears all. */
-START_TEST(is_the_largest_at_any_time)
-{
+TEST(is_the_largest_at_any_time) {
     double values[VALUES] = {0}, own[VALUES] = {0};
     struct vpa_recent_max both;
     struct vpa_random random;
@@ -92,17 +87,8 @@ START_TEST(is_the_largest_at_any_time)
         vpa_recent_max_release(&both);
     }
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recent_max");
-    TCase *tc = tcase_create("recent_max");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, a_value_counts_for_its_span);
-    tcase_add_test(tc, a_value_out_of_order_is_the_newest);
-    tcase_add_test(tc, is_the_largest_at_any_time);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("recent_max", setup, teardown);
 }

@@ -89,11 +89,9 @@ static const struct {
               "," NAMED("b") "\"target\":{}}")},
 };
 
-START_TEST(policies_choose_containers_and_resources)
-{
+TEST_EACH(policies_choose_containers_and_resources, policies) {
     ck_assert_str_eq(recommend_for(policies[_i].policies), policies[_i].text);
 }
-END_TEST
 
 static const struct {
     enum vpa_kind kind;
@@ -123,8 +121,7 @@ static const struct {
     {VPA_KIND_MEMORY, 0, 1, true, "0"},
 };
 
-START_TEST(amounts_become_quantities)
-{
+TEST_EACH(amounts_become_quantities, amounts) {
     struct vpa_rendering r = {.humanize_memory = amounts[_i].humanize,
                               .round_cpu_millicores = amounts[_i].factor,
                               .round_memory_bytes = amounts[_i].factor};
@@ -132,7 +129,6 @@ START_TEST(amounts_become_quantities)
 
     ck_assert_str_eq(vpa_quantity_text(&arena, &q), amounts[_i].text);
 }
-END_TEST
 
 static const struct {
     vpa_amount bytes;
@@ -148,14 +144,12 @@ static const struct {
     {-5, "-5"},
 };
 
-START_TEST(bytes_for_people)
-{
+TEST_EACH(bytes_for_people, humanized) {
     vpa_auto_buf text = VPA_BUF(64);
 
     vpa_render_humanized(humanized[_i].bytes, &text);
     ck_assert_str_eq(vpa_buf_text(&text), humanized[_i].text);
 }
-END_TEST
 
 static const struct {
     const char *annotations, *cpu;
@@ -172,8 +166,7 @@ static const struct {
     {"{}", "587m"},
 };
 
-START_TEST(integer_cpu_by_annotation)
-{
+TEST_EACH(integer_cpu_by_annotation, integers) {
     struct vpa_recommendation rec;
     struct vpa_labels annotations;
     struct vpa_error err;
@@ -201,17 +194,8 @@ START_TEST(integer_cpu_by_annotation)
             "{\"cpu\":\"1m\"}}]}",
             integers[_i].cpu, integers[_i].cpu, integers[_i].cpu, integers[_i].cpu));
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommend");
-    TCase *tc = tcase_create("recommend");
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_loop_test(tc, policies_choose_containers_and_resources, 0, VPA_COUNT(policies));
-    tcase_add_loop_test(tc, amounts_become_quantities, 0, VPA_COUNT(amounts));
-    tcase_add_loop_test(tc, bytes_for_people, 0, VPA_COUNT(humanized));
-    tcase_add_loop_test(tc, integer_cpu_by_annotation, 0, VPA_COUNT(integers));
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("recommend", setup, teardown);
 }

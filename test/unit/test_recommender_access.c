@@ -94,8 +94,7 @@ static const struct {
 };
 
 /* What says something is remembered, what does not is asked again; its failure is told once. */
-START_TEST(answers_are_taken_for_what_they_say)
-{
+TEST_EACH(answers_are_taken_for_what_they_say, answers) {
     bool known = answers[_i].verdict != ACCESS_UNKNOWN;
 
     capture_log(0);
@@ -107,11 +106,9 @@ START_TEST(answers_are_taken_for_what_they_say)
     ck_assert_uint_eq(logged("Cannot ask whether a recommendation query is allowed"),
                       answers[_i].status >= 400 ? 1 : 0);
 }
-END_TEST
 
 /* Each namespace is a question of its own; of so many answers the next question forgets all. */
-START_TEST(answers_are_bounded)
-{
+TEST(answers_are_bounded) {
     ck_assert_int_eq(ask(0, ACCESS_ANSWERS_MAX), ACCESS_ALLOWED);
     ck_assert_uint_eq(reviews(), ACCESS_ANSWERS_MAX);
     ck_assert_int_eq(ask(0, ACCESS_ANSWERS_MAX), ACCESS_ALLOWED);
@@ -123,11 +120,9 @@ START_TEST(answers_are_bounded)
     ck_assert_int_eq(ask(0, 1), ACCESS_ALLOWED);
     ck_assert_uint_eq(reviews(), ACCESS_ANSWERS_MAX + 2);
 }
-END_TEST
 
 /* A stop says nothing of whoever waits, and waits for nobody. */
-START_TEST(a_stop_answers_nobody)
-{
+TEST(a_stop_answers_nobody) {
     struct asker asker = {.first = 1, .count = 1, .last = ACCESS_ALLOWED};
 
     access_stop(access_);
@@ -135,11 +130,9 @@ START_TEST(a_stop_answers_nobody)
     ck_assert_int_eq(asker.last, ACCESS_UNKNOWN);
     ck_assert_uint_eq(reviews(), 0);
 }
-END_TEST
 
 /* What is too long is no question. */
-START_TEST(questions_are_bounded)
-{
+TEST(questions_are_bounded) {
     vpa_auto_free char *user = vpa_xcalloc(1, ACCESS_QUESTION_MAX + 1);
     struct caller caller = {.user = user, .uid = ""};
 
@@ -147,7 +140,6 @@ START_TEST(questions_are_bounded)
     ck_assert_int_eq(access_ask(access_, &caller, "n"), ACCESS_UNKNOWN);
     ck_assert_uint_eq(reviews(), 0);
 }
-END_TEST
 
 /* The whole question; values of one key stand together, whatever stood between them. */
 #define REVIEW(spec)                                                                               \
@@ -156,8 +148,7 @@ END_TEST
     "\"recommendation.autoscaling.k8s.io\",\"version\":\"v1alpha1\",\"resource\":"                 \
     "\"recommendationqueries\"}}}"
 
-START_TEST(the_question_says_all_of_the_caller)
-{
+TEST(the_question_says_all_of_the_caller) {
     const char *groups[] = {"g", "h"};
     struct caller_extra extras[] = {{"k", "1"}, {"l", "2"}, {"k", "3"}, {"m", "4"}, {"l", "5"}};
     struct caller caller = {.user = "alice",
@@ -176,7 +167,6 @@ START_TEST(the_question_says_all_of_the_caller)
     access_encode(&(struct caller){.user = "bob", .uid = ""}, "ns", &text);
     ck_assert_str_eq(vpa_buf_text(&text), REVIEW("\"user\":\"bob\",\"groups\":[]"));
 }
-END_TEST
 
 static bool never(void *ctx)
 {
@@ -185,8 +175,7 @@ static bool never(void *ctx)
 }
 
 /* It is a question in the form of a write: a standby may ask it, and a shadow means it. */
-START_TEST(who_may_not_write_may_ask)
-{
+TEST_TIMES(who_may_not_write_may_ask, 2) {
     struct vpa_error err;
     struct vpa_kube_client *reader =
         vpa_kube_client_new(&(struct vpa_kube_client_options){.loop = loop,
@@ -206,21 +195,8 @@ START_TEST(who_may_not_write_may_ask)
     vpa_kube_client_free(reader);
     access_ = usual;
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_access");
-    TCase *tc = tcase_create("access");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_set_timeout(tc, 60);
-    tcase_add_loop_test(tc, answers_are_taken_for_what_they_say, 0, VPA_COUNT(answers));
-    tcase_add_test(tc, answers_are_bounded);
-    tcase_add_test(tc, a_stop_answers_nobody);
-    tcase_add_test(tc, questions_are_bounded);
-    tcase_add_test(tc, the_question_says_all_of_the_caller);
-    tcase_add_loop_test(tc, who_may_not_write_may_ask, 0, 2);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests_within(60, "recommender_access", setup, teardown);
 }

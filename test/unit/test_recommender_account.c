@@ -61,8 +61,7 @@ static double moved_by(const struct vpa_json *e, const char *what)
     return (new > old ? new - old : old - new) / old;
 }
 
-START_TEST(writes_down_what_changes)
-{
+TEST(writes_down_what_changes) {
     const struct vpa_json *e;
 
     pass(USAGE("1", "1Gi"));
@@ -95,10 +94,8 @@ START_TEST(writes_down_what_changes)
     }
     ck_assert_str_eq(fake_text_at(e, "rule"), "a target moved by a tenth or more");
 }
-END_TEST
 
-START_TEST(writes_down_conditions)
-{
+TEST(writes_down_conditions) {
     const struct vpa_json *e;
 
     pass(USAGE("1", "1Gi"));
@@ -117,7 +114,6 @@ START_TEST(writes_down_conditions)
     ck_assert_str_eq(fake_text_at(e, "rule"), "its conditions changed");
     ck_assert_ptr_null(strstr(fake_text_at(e, "why"), "NoPodsMatched is True"));
 }
-END_TEST
 
 static void change_condition(const char *type, const char *status, const char *reason,
                              const char *message)
@@ -135,8 +131,7 @@ static void change_condition(const char *type, const char *status, const char *r
 }
 
 /* Each part of a condition that somebody else sets. */
-START_TEST(every_part_of_a_condition_counts)
-{
+TEST(every_part_of_a_condition_counts) {
     static const char *const parts[][4] = {{"Other", "True", "Because", "so it is"},
                                            {"Another", "True", "Because", "so it is"},
                                            {"Another", "False", "Because", "so it is"},
@@ -151,7 +146,6 @@ START_TEST(every_part_of_a_condition_counts)
         ck_assert_uint_eq(vpa_json_count(read_new()), 0);
     }
 }
-END_TEST
 
 static void cap(const char *cpu)
 {
@@ -168,8 +162,7 @@ static void cap(const char *cpu)
 }
 
 /* Of the old target: a tenth of it more, and a tenth of it less. */
-START_TEST(a_target_moves_by_a_tenth_of_what_it_was)
-{
+TEST(a_target_moves_by_a_tenth_of_what_it_was) {
     static const struct {
         const char *cpu;
         bool moved;
@@ -184,7 +177,6 @@ START_TEST(a_target_moves_by_a_tenth_of_what_it_was)
                       fake_text_at(vpa_json_first(list), "why"));
     }
 }
-END_TEST
 
 /* ---- without the recommender ---- */
 
@@ -219,8 +211,7 @@ static void tell(struct told *t, const char *containers)
 #define OF(name, cpu) "{\"containerName\":\"" name "\",\"target\":{\"cpu\":\"" cpu "\"}}"
 
 /* Others than before have no old target, whatever amounts they have. */
-START_TEST(other_containers_are_told)
-{
+TEST(other_containers_are_told) {
     static const struct {
         const char *containers, *decision, *rule, *why;
     } steps[] = {
@@ -252,20 +243,8 @@ START_TEST(other_containers_are_told)
     }
     free(t.noted);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_account");
-    TCase *tc = tcase_create("account");
-
-    tcase_set_timeout(tc, 60);
-    tcase_add_checked_fixture(tc, begin, end);
-    tcase_add_test(tc, writes_down_what_changes);
-    tcase_add_test(tc, writes_down_conditions);
-    tcase_add_test(tc, every_part_of_a_condition_counts);
-    tcase_add_test(tc, a_target_moves_by_a_tenth_of_what_it_was);
-    tcase_add_test(tc, other_containers_are_told);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests_within(60, "recommender_account", begin, end);
 }

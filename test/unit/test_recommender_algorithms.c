@@ -56,8 +56,7 @@ static const char *text_of(const struct vpa_json *node)
 }
 
 /* Example C3 of the specification: 150 millicores are 229. */
-START_TEST(the_name_chooses_crane)
-{
+TEST(the_name_chooses_crane) {
     change(NAMED("crane", ""));
     start(NULL);
     passes(6, USAGE("150m", "150Mi"));
@@ -69,7 +68,6 @@ START_TEST(the_name_chooses_crane)
     ck_assert_str_eq(of_condition("Algorithm", "reason"), "crane");
     ck_assert_str_eq(of_condition("Algorithm", "message"), "Recommended by algorithm crane");
 }
-END_TEST
 
 static const char *const each_algorithm[] = {
     NAMED("default", ""),      NAMED("crane", ""), NAMED("autopilot", ""),
@@ -78,8 +76,7 @@ static const char *const each_algorithm[] = {
 
 /* A node whose clock is a year ahead for some minutes: what was learned is not old, so it is
  * recommended as before. */
-START_TEST(a_clock_that_was_set_takes_no_recommendation_away)
-{
+TEST_EACH(a_clock_that_was_set_takes_no_recommendation_away, each_algorithm) {
     change(each_algorithm[_i]);
     start(NULL);
     passes(12, USAGE("150m", "150Mi"));
@@ -93,7 +90,6 @@ START_TEST(a_clock_that_was_set_takes_no_recommendation_away)
     passes(3, "{\"usage\":[]}");
     ck_assert_int_eq(target_cpu(), before);
 }
-END_TEST
 
 static const struct {
     const char *flag, *name;
@@ -115,8 +111,7 @@ static const struct {
     {"--algorithms=vpa, crane", "crane", 229},
 };
 
-START_TEST(names_are_served_or_not)
-{
+TEST_EACH(names_are_served_or_not, names) {
     change(vpa_arena_printf(&arena, NAMED("%s", ""), names[_i].name));
     start(names[_i].flag);
     passes(6, USAGE("150m", "150Mi"));
@@ -127,10 +122,8 @@ START_TEST(names_are_served_or_not)
     else
         ck_assert_int_eq(target_cpu(), names[_i].cpu);
 }
-END_TEST
 
-START_TEST(flags_and_annotations_are_parameters)
-{
+TEST(flags_and_annotations_are_parameters) {
     change(NAMED("crane", ""));
     start("--crane-cpu-request-margin-fraction=0.5");
     passes(6, USAGE("150m", "150Mi"));
@@ -142,7 +135,6 @@ START_TEST(flags_and_annotations_are_parameters)
     pass(USAGE("150m", "150Mi"));
     ck_assert_int_eq(target_cpu(), 300);
 }
-END_TEST
 
 /* A value that is none, and one that does not fit the others. */
 static const struct {
@@ -157,8 +149,7 @@ static const struct {
      "of the recommender is used"},
 };
 
-START_TEST(a_wrong_annotation_is_told_and_not_used)
-{
+TEST_EACH(a_wrong_annotation_is_told_and_not_used, wrong_annotations) {
     change(wrong_annotations[_i].vpa);
     start(NULL);
     passes(6, USAGE("150m", "150Mi"));
@@ -169,7 +160,6 @@ START_TEST(a_wrong_annotation_is_told_and_not_used)
     pass(USAGE("150m", "150Mi"));
     ck_assert_str_eq(of_condition("Algorithm", "status"), "True");
 }
-END_TEST
 
 static const struct {
     const char *flag, *error;
@@ -183,8 +173,7 @@ static const struct {
      "algorithm crane: mem-histogram-max-value is more than 1000 times the bucket size"},
 };
 
-START_TEST(wrong_flags_end_the_start)
-{
+TEST_EACH(wrong_flags_end_the_start, wrong_flags) {
     struct vpa_flags flags = recommender_flags(&config);
     char *argv[] = {(char *)"recommender", (char *)wrong_flags[_i].flag, NULL};
     struct vpa_error err;
@@ -195,11 +184,9 @@ START_TEST(wrong_flags_end_the_start)
                      -1);
     ck_assert_str_eq(err.text, wrong_flags[_i].error);
 }
-END_TEST
 
 /* VPA's own checkpoint stays as it is; the other stands beside it. */
-START_TEST(states_are_stored_beside_vpa_s_own)
-{
+TEST(states_are_stored_beside_vpa_s_own) {
     change(NAMED("crane", ""));
     start(NULL);
     passes(6, USAGE("150m", "150Mi"));
@@ -210,11 +197,9 @@ START_TEST(states_are_stored_beside_vpa_s_own)
     ck_assert_str_eq(vpa_json_string(vpa_json_at(state, "spec.vpaObjectName")), "web");
     ck_assert_str_eq(vpa_json_string(vpa_json_at(state, "spec.containerName")), "app.crane");
 }
-END_TEST
 
 /* What was learned of large usage is there after the restart, in the first pass. */
-START_TEST(a_restart_keeps_what_was_learned)
-{
+TEST(a_restart_keeps_what_was_learned) {
     change(NAMED("crane", ""));
     start(NULL);
     passes(6, USAGE("1950m", "950Mi"));
@@ -224,7 +209,6 @@ START_TEST(a_restart_keeps_what_was_learned)
     passes(2, USAGE("150m", "150Mi"));
     ck_assert_int_eq(target_cpu(), 2300);
 }
-END_TEST
 
 static const char *const unreadable[] = {
     "web-app-unreadable",           "web-app.crane-unreadable",
@@ -234,8 +218,8 @@ static const char *const unreadable[] = {
 
 /* One that goes on where the clock is behind, by hours or by half a year: what was learned is not
  * of the future, for the API server's clock says so. */
-START_TEST(a_restart_where_the_clock_is_behind_keeps_what_was_learned)
-{
+TEST_TIMES(a_restart_where_the_clock_is_behind_keeps_what_was_learned,
+           2 * VPA_COUNT(each_algorithm)) {
     vpa_duration behind = _i % 2 ? 200 * 24 * VPA_HOUR : 2 * VPA_HOUR;
     struct vpa_error err;
 
@@ -253,7 +237,6 @@ START_TEST(a_restart_where_the_clock_is_behind_keeps_what_was_learned)
     ck_assert_int_eq(target_cpu(), before);
     ck_assert_ptr_null(checkpoint(unreadable[_i / 2]));
 }
-END_TEST
 
 static const struct {
     const char *before, *after;
@@ -264,8 +247,8 @@ static const struct {
 };
 
 /* The same where a parameter is changed meanwhile. */
-START_TEST(a_changed_parameter_where_the_clock_is_behind_keeps_what_was_learned)
-{
+TEST_TIMES(a_changed_parameter_where_the_clock_is_behind_keeps_what_was_learned,
+           2 * VPA_COUNT(margins)) {
     vpa_duration behind = _i % 2 ? 200 * 24 * VPA_HOUR : 2 * VPA_HOUR;
 
     change(margins[_i / 2].before);
@@ -281,11 +264,9 @@ START_TEST(a_changed_parameter_where_the_clock_is_behind_keeps_what_was_learned)
     passes(1, "{\"usage\":[]}");
     ck_assert_int_ge(target_cpu(), before);
 }
-END_TEST
 
 /* There and back, with a restart on the way: both know what they knew, and what came meanwhile. */
-START_TEST(switching_back_and_forth_loses_nothing)
-{
+TEST(switching_back_and_forth_loses_nothing) {
     start(NULL);
     passes(4, USAGE("150m", "150Mi"));
     ck_assert_ptr_null(condition("Algorithm"));
@@ -308,7 +289,6 @@ START_TEST(switching_back_and_forth_loses_nothing)
     struct vpa_quantity memory = target("memory");
     ck_assert_int_eq(vpa_quantity_value(&memory), 1205862400); /* of the time in between */
 }
-END_TEST
 
 #define STORED(version, annotations)                                                               \
     APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"                                    \
@@ -318,8 +298,7 @@ END_TEST
           "\",\"lastSampleStart\":\"2026-01-15T11:00:00Z\"}}")
 
 /* As other checkpoints (U16). */
-START_TEST(an_unreadable_state_is_kept_aside)
-{
+TEST(an_unreadable_state_is_kept_aside) {
     change(STORED("plumb-crane", "\"vpa.autoscaling.k8s.io/algorithm-state\":\"{{\""));
     change(NAMED("crane", ""));
     start(NULL);
@@ -330,7 +309,6 @@ START_TEST(an_unreadable_state_is_kept_aside)
     ck_assert_ptr_null(strstr(text_of(checkpoint("web-app.crane")), "\"{{\""));
     ck_assert_int_eq(target_cpu(), 229);
 }
-END_TEST
 
 static void days(int count)
 {
@@ -349,8 +327,7 @@ static const char *const silent[] = {
     "\"web-1\"}}",
 };
 
-START_TEST(a_state_lasts_as_long_as_what_was_learned)
-{
+TEST_EACH(a_state_lasts_as_long_as_what_was_learned, silent) {
     change(NAMED("crane", "\"crane.vpa.autoscaling.k8s.io/cpu-model-history-length\":\"30d\","
                           "\"crane.vpa.autoscaling.k8s.io/mem-model-history-length\":\"30d\""));
     start(NULL);
@@ -365,11 +342,9 @@ START_TEST(a_state_lasts_as_long_as_what_was_learned)
     passes(2, USAGE("150m", "150Mi"));
     ck_assert_int_eq(target_cpu(), 2300);
 }
-END_TEST
 
 /* And no longer, when no pod has the container. */
-START_TEST(a_state_goes_with_what_was_learned)
-{
+TEST(a_state_goes_with_what_was_learned) {
     change(NAMED("crane", ""));
     start(NULL);
     passes(6, USAGE("1950m", "950Mi"));
@@ -377,10 +352,8 @@ START_TEST(a_state_goes_with_what_was_learned)
     days(10);
     ck_assert_ptr_null(checkpoint("web-app.crane"));
 }
-END_TEST
 
-START_TEST(a_state_can_be_read_or_not)
-{
+TEST(a_state_can_be_read_or_not) {
     vpa_auto_buf text = VPA_BUF(VPA_KNOWLEDGE_TEXT_MAX);
     struct vpa_json_writer w;
 
@@ -404,11 +377,9 @@ START_TEST(a_state_can_be_read_or_not)
     vpa_knowledge_free(k);
     algorithms_free(algorithms);
 }
-END_TEST
 
 /* Of an algorithm that this version does not have, or does not serve. */
-START_TEST(foreign_states_are_left_alone)
-{
+TEST(foreign_states_are_left_alone) {
     change(STORED("plumb-other", "\"vpa.autoscaling.k8s.io/algorithm-state\":\"{}\""));
     start(NULL);
     passes(6, USAGE("150m", "150Mi"));
@@ -417,34 +388,8 @@ START_TEST(foreign_states_are_left_alone)
     ck_assert_str_eq(vpa_json_string(vpa_json_at(checkpoint("web-app.crane"), "status.version")),
                      "plumb-other");
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender algorithms");
-    TCase *tc = tcase_create("recommender algorithms");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, the_name_chooses_crane);
-    tcase_add_loop_test(tc, a_clock_that_was_set_takes_no_recommendation_away, 0,
-                        (int)VPA_COUNT(each_algorithm));
-    tcase_add_loop_test(tc, names_are_served_or_not, 0, VPA_COUNT(names));
-    tcase_add_test(tc, flags_and_annotations_are_parameters);
-    tcase_add_loop_test(tc, a_wrong_annotation_is_told_and_not_used, 0,
-                        (int)VPA_COUNT(wrong_annotations));
-    tcase_add_loop_test(tc, wrong_flags_end_the_start, 0, VPA_COUNT(wrong_flags));
-    tcase_add_test(tc, states_are_stored_beside_vpa_s_own);
-    tcase_add_test(tc, a_restart_keeps_what_was_learned);
-    tcase_add_loop_test(tc, a_restart_where_the_clock_is_behind_keeps_what_was_learned, 0,
-                        2 * (int)VPA_COUNT(each_algorithm));
-    tcase_add_loop_test(tc, a_changed_parameter_where_the_clock_is_behind_keeps_what_was_learned, 0,
-                        2 * (int)VPA_COUNT(margins));
-    tcase_add_test(tc, switching_back_and_forth_loses_nothing);
-    tcase_add_test(tc, an_unreadable_state_is_kept_aside);
-    tcase_add_loop_test(tc, a_state_lasts_as_long_as_what_was_learned, 0, (int)VPA_COUNT(silent));
-    tcase_add_test(tc, a_state_goes_with_what_was_learned);
-    tcase_add_test(tc, a_state_can_be_read_or_not);
-    tcase_add_test(tc, foreign_states_are_left_alone);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("recommender algorithms", setup, teardown);
 }

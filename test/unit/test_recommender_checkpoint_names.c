@@ -54,8 +54,7 @@ static char *hashed_name(void)
     return hashed;
 }
 
-START_TEST(two_pairs_that_ask_for_one_name)
-{
+TEST(two_pairs_that_ask_for_one_name) {
     vpa_auto_free char *hashed = hashed_name();
 
     ck_assert_uint_eq(strlen(hashed), strlen("a-b-c-01234567"));
@@ -73,11 +72,9 @@ START_TEST(two_pairs_that_ask_for_one_name)
         checkpoint_names_assign(&names, checkpoint_names_entry(&names, "m", "a-b", "c"));
     ck_assert_str_eq(elsewhere, "a-b-c"); /* free in another namespace */
 }
-END_TEST
 
 /* Whoever has the object keeps it; who was found first when two say so. */
-START_TEST(the_owner_keeps_its_name)
-{
+TEST_TIMES(the_owner_keeps_its_name, 2) {
     vpa_auto_free char *hashed = hashed_name();
 
     checkpoint_names_found(&names, "n", "a-b-c", "a", "b-c", _i == 1);
@@ -87,11 +84,9 @@ START_TEST(the_owner_keeps_its_name)
     ck_assert(!is_annotated("a-b", "c"));
     ck_assert(is_annotated("a", "b-c") == (_i == 1));
 }
-END_TEST
 
 /* Once with a hash, always with it; and with what its object has. */
-START_TEST(the_owner_keeps_its_hashed_name)
-{
+TEST_TIMES(the_owner_keeps_its_hashed_name, 2) {
     vpa_auto_free char *hashed = hashed_name();
 
     checkpoint_names_found(&names, "n", hashed, "a-b", "c", _i == 1);
@@ -100,11 +95,9 @@ START_TEST(the_owner_keeps_its_hashed_name)
     expect_name("a", "b-c", "a-b-c");
     ck_assert(!is_annotated("a", "b-c"));
 }
-END_TEST
 
 /* An object of each kind of name: the plain one counts. */
-START_TEST(the_plain_name_counts_more)
-{
+TEST(the_plain_name_counts_more) {
     vpa_auto_free char *hashed = hashed_name();
 
     checkpoint_names_found(&names, "n", hashed, "a-b", "c", true);
@@ -112,11 +105,9 @@ START_TEST(the_plain_name_counts_more)
     expect_name("a-b", "c", "a-b-c");
     ck_assert(!is_annotated("a-b", "c"));
 }
-END_TEST
 
 /* A copy that was kept aside is nobody's; its name is never that of somebody's checkpoint. */
-START_TEST(copies_take_no_name)
-{
+TEST(copies_take_no_name) {
     vpa_auto_free char *first = checkpoint_names_of_copy(&names, "n", "web-app");
 
     ck_assert_str_eq(first, "web-app-unreadable");
@@ -133,7 +124,6 @@ START_TEST(copies_take_no_name)
     vpa_auto_free char *elsewhere = checkpoint_names_of_copy(&names, "m", "db-app");
     ck_assert_str_eq(elsewhere, "db-app-unreadable");
 }
-END_TEST
 
 /* As long as a name may be; the end of what is common to all such names is no end of a name. */
 static char *copy_of_a_long_name(char last)
@@ -154,8 +144,7 @@ static char *copy_of_a_long_name(char last)
 }
 
 /* The API server takes no longer ones. */
-START_TEST(copies_of_long_names_have_names)
-{
+TEST(copies_of_long_names_have_names) {
     vpa_auto_free char *first = copy_of_a_long_name('x');
     vpa_auto_free char *second = copy_of_a_long_name('y');
     vpa_auto_free char *again = copy_of_a_long_name('x');
@@ -163,11 +152,9 @@ START_TEST(copies_of_long_names_have_names)
     ck_assert_str_ne(first, second);
     ck_assert_str_eq(first, again);
 }
-END_TEST
 
 /* A new list says which objects there are; of the entries nothing is forgotten. */
-START_TEST(a_new_list_takes_the_place_of_the_old)
-{
+TEST(a_new_list_takes_the_place_of_the_old) {
     struct checkpoint_names listed = {0};
 
     checkpoint_names_found(&names, "n", "a-b-c", "a", "b-c", false);
@@ -182,7 +169,6 @@ START_TEST(a_new_list_takes_the_place_of_the_old)
     expect_name("a-b", "c", "a-b-c"); /* free by now */
     ck_assert_int_eq(checkpoint_names_entry(&names, "n", "x", "y")->due, 7);
 }
-END_TEST
 
 static void take(struct checkpoint_names *listed)
 {
@@ -191,8 +177,7 @@ static void take(struct checkpoint_names *listed)
 }
 
 /* Its object could not be created yet, or is one of a pair whose name has a hash. */
-START_TEST(a_name_that_was_decided_on_stays_taken)
-{
+TEST_TIMES(a_name_that_was_decided_on_stays_taken, 2) {
     vpa_auto_free char *hashed = hashed_name();
     struct checkpoint_names listed = {0};
 
@@ -206,11 +191,9 @@ START_TEST(a_name_that_was_decided_on_stays_taken)
     expect_name("a-b", "c", hashed);
     ck_assert_uint_eq(names.object_count, 2);
 }
-END_TEST
 
 /* Somebody has put it there under the name that was only decided on: what is stored counts. */
-START_TEST(an_object_that_a_list_brought_belongs_to_its_owner)
-{
+TEST(an_object_that_a_list_brought_belongs_to_its_owner) {
     vpa_auto_free char *hashed = hashed_name();
     struct checkpoint_names listed = {0};
 
@@ -225,11 +208,9 @@ START_TEST(an_object_that_a_list_brought_belongs_to_its_owner)
     take(&listed);
     expect_name("a-b", "c", hashed); /* there is no third name */
 }
-END_TEST
 
 /* The table grows, and each object is found in it. */
-START_TEST(many_objects_are_known)
-{
+TEST(many_objects_are_known) {
     char vpa[16], object[32];
 
     for (int i = 0; i < MANY; i++) {
@@ -248,24 +229,8 @@ START_TEST(many_objects_are_known)
     }
     ck_assert_uint_eq(names.object_count, MANY);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_checkpoint_names");
-    TCase *tc = tcase_create("names");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, two_pairs_that_ask_for_one_name);
-    tcase_add_loop_test(tc, the_owner_keeps_its_name, 0, 2);
-    tcase_add_loop_test(tc, the_owner_keeps_its_hashed_name, 0, 2);
-    tcase_add_test(tc, the_plain_name_counts_more);
-    tcase_add_test(tc, copies_take_no_name);
-    tcase_add_test(tc, copies_of_long_names_have_names);
-    tcase_add_test(tc, a_new_list_takes_the_place_of_the_old);
-    tcase_add_loop_test(tc, a_name_that_was_decided_on_stays_taken, 0, 2);
-    tcase_add_test(tc, an_object_that_a_list_brought_belongs_to_its_owner);
-    tcase_add_test(tc, many_objects_are_known);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("recommender_checkpoint_names", setup, teardown);
 }

@@ -7,8 +7,7 @@
 
 /* ---- checkpoints ---- */
 
-START_TEST(writes_unchanged_checkpoints_once_per_max_age)
-{
+TEST(writes_unchanged_checkpoints_once_per_max_age) {
     size_t writes = 0;
 
     start("--checkpoint-max-age=10m");
@@ -23,12 +22,10 @@ START_TEST(writes_unchanged_checkpoints_once_per_max_age)
     pass(USAGE("100m", "100Mi"));
     ck_assert_uint_eq(count_writes("PATCH", "/web-app"), 1);
 }
-END_TEST
 
 /* A pass comes up to one interval late: nothing becomes older than the age, be it only some
  * passes. */
-START_TEST(writes_within_an_age_of_few_passes)
-{
+TEST(writes_within_an_age_of_few_passes) {
     start("--checkpoint-max-age=150s");
     pass(USAGE("100m", "100Mi"));
     for (int i = 0, missed = 0; i < 12; i++) {
@@ -37,7 +34,6 @@ START_TEST(writes_within_an_age_of_few_passes)
         ck_assert_int_lt(missed, 2);
     }
 }
-END_TEST
 
 /* Passes come every minute, and up to one late: that one is taken off an age of more than two. */
 static const struct {
@@ -49,8 +45,7 @@ static const struct {
             {"--checkpoint-max-age=4m", 4},
             {"--checkpoint-max-age=5m", 3}};
 
-START_TEST(an_age_lasts_for_so_many_passes)
-{
+TEST_EACH(an_age_lasts_for_so_many_passes, ages) {
     size_t writes = 0;
 
     start(ages[_i].flag);
@@ -61,10 +56,8 @@ START_TEST(an_age_lasts_for_so_many_passes)
     }
     ck_assert_uint_eq(writes, ages[_i].writes);
 }
-END_TEST
 
-START_TEST(writes_every_pass_without_max_age)
-{
+TEST(writes_every_pass_without_max_age) {
     start("--checkpoint-max-age=0");
     pass(USAGE("100m", "100Mi"));
     for (int i = 0; i < 3; i++) {
@@ -72,10 +65,8 @@ START_TEST(writes_every_pass_without_max_age)
         ck_assert_uint_eq(count_writes("PATCH", "/web-app"), 1);
     }
 }
-END_TEST
 
-START_TEST(gives_the_second_of_two_equal_names_a_suffix)
-{
+TEST(gives_the_second_of_two_equal_names_a_suffix) {
     size_t with_suffix = 0;
 
     change(VPA("a", "2026-01-15T10:00:00Z"));
@@ -103,7 +94,6 @@ START_TEST(gives_the_second_of_two_equal_names_a_suffix)
     pass(USAGE("100m", "100Mi"));
     ck_assert_uint_eq(count_writes("POST", "checkpoints"), 0);
 }
-END_TEST
 
 #define NAMED(name, when, bucket)                                                                  \
     APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"                                    \
@@ -126,19 +116,16 @@ static const struct {
 };
 
 /* Two objects say that they are of one container: the one that was written last counts. */
-START_TEST(loads_the_newest_of_two)
-{
+TEST_EACH(loads_the_newest_of_two, doubles) {
     change(doubles[_i].objects[0]);
     change(doubles[_i].objects[1]);
     start(NULL);
     pass(USAGE("100m", "100Mi"));
     ck_assert_int_gt(target_cpu(), 1000);
 }
-END_TEST
 
 /* It keeps the name that it has, also when the one that it once asked for is free by now. */
-START_TEST(keeps_the_name_with_the_suffix)
-{
+TEST(keeps_the_name_with_the_suffix) {
     const char *body = NULL;
     size_t count;
 
@@ -166,7 +153,6 @@ START_TEST(keeps_the_name_with_the_suffix)
     ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-x-app"));
     ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", name));
 }
-END_TEST
 
 /* Not found is something else that has the checkpoint's name in its message. */
 static bool miss_the_namespace(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
@@ -177,8 +163,7 @@ static bool miss_the_namespace(const struct vpa_memory_request *q, struct vpa_me
     return true;
 }
 
-START_TEST(creates_only_what_is_missing_itself)
-{
+TEST(creates_only_what_is_missing_itself) {
     start(NULL);
     hook = miss_the_namespace;
     pass(USAGE("100m", "100Mi"));
@@ -187,7 +172,6 @@ START_TEST(creates_only_what_is_missing_itself)
     pass(USAGE("110m", "100Mi"));
     ck_assert_uint_eq(count_writes("POST", "checkpoints"), 1);
 }
-END_TEST
 
 static bool list_for_ever(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -199,14 +183,12 @@ static bool list_for_ever(const struct vpa_memory_request *q, struct vpa_memory_
     return true;
 }
 
-START_TEST(gives_up_a_list_of_checkpoints_without_end)
-{
+TEST(gives_up_a_list_of_checkpoints_without_end) {
     hook = list_for_ever;
     start(NULL);
     ck_assert_uint_ge(hook_calls, 2);
     ck_assert_uint_le(hook_calls, 12); /* two pages, pauses of 0.8 s and more, for 5 s */
 }
-END_TEST
 
 /* What was learned of a VPA before it came is loaded when it comes; while that cannot be had it
  * has no status, and that is told in each pass. */
@@ -225,8 +207,7 @@ static bool has_status(const char *vpa)
     return vpa_json_at(stored("VerticalPodAutoscaler", vpa), "status.recommendation") != NULL;
 }
 
-START_TEST(a_new_vpa_waits_for_its_checkpoints)
-{
+TEST(a_new_vpa_waits_for_its_checkpoints) {
     hook = refuse_lists;
     lists_fail = false;
     start(NULL);
@@ -248,7 +229,6 @@ START_TEST(a_new_vpa_waits_for_its_checkpoints)
     ck_assert(has_status("late"));
     ck_assert_uint_eq(logged("Cannot list VPA checkpoints"), 2);
 }
-END_TEST
 
 /* ---- the log ---- */
 
@@ -260,8 +240,7 @@ static bool refuse_writes(const struct vpa_memory_request *q, struct vpa_memory_
     return true;
 }
 
-START_TEST(says_once_per_pass_that_writes_are_refused)
-{
+TEST(says_once_per_pass_that_writes_are_refused) {
     change(VPA("web-b", "2026-01-15T10:00:00Z"));
     change(VPA("web-c", "2026-01-15T10:00:00Z"));
     start(NULL);
@@ -281,7 +260,6 @@ START_TEST(says_once_per_pass_that_writes_are_refused)
     pass(USAGE("100m", "100Mi"));
     ck_assert_uint_eq(logged("Cannot"), 0);
 }
-END_TEST
 
 static const char *vpa_number(int number)
 {
@@ -298,8 +276,7 @@ static bool be_away(const struct vpa_memory_request *q, struct vpa_memory_reply 
 }
 
 /* With a log as most people have it: a line for each cause, however many VPAs there are. */
-START_TEST(says_in_few_lines_that_the_server_is_away)
-{
+TEST(says_in_few_lines_that_the_server_is_away) {
     size_t lines[2];
 
     for (int k = 0; k < 40; k++)
@@ -317,7 +294,6 @@ START_TEST(says_in_few_lines_that_the_server_is_away)
     ck_assert_uint_le(lines[0], 5);
     ck_assert_uint_le(lines[1], 5);
 }
-END_TEST
 
 static bool count_checkpoint_lists(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -330,19 +306,16 @@ static bool count_checkpoint_lists(const struct vpa_memory_request *q, struct vp
 }
 
 /* Ten minutes away: 0.8 s, 1.6 s, ... and never more than half a minute between two attempts. */
-START_TEST(asks_for_the_checkpoints_at_least_twice_a_minute)
-{
+TEST(asks_for_the_checkpoints_at_least_twice_a_minute) {
     hook = count_checkpoint_lists;
     start(NULL);
     ck_assert_uint_ge(hook_calls, 20);
     ck_assert_uint_le(hook_calls, 40);
 }
-END_TEST
 
 /* The deadline of the step has passed when it begins: each worker still stores one VPA, so that all
  * have their turn. */
-START_TEST(stores_something_however_late_it_is)
-{
+TEST(stores_something_however_late_it_is) {
     change(VPA("web-b", "2026-01-15T10:00:00Z"));
     change(VPA("web-c", "2026-01-15T10:00:00Z"));
     start(NULL);
@@ -353,11 +326,9 @@ START_TEST(stores_something_however_late_it_is)
         ck_assert_uint_eq(count_writes("POST", "checkpoints"), 1);
     }
 }
-END_TEST
 
 /* A clock that was ahead for a while leaves no VPA behind the others. */
-START_TEST(a_clock_set_back_keeps_the_turns)
-{
+TEST(a_clock_set_back_keeps_the_turns) {
     static const char *const paths[] = {"/web-app", "/web-b-app", "/web-c-app"};
     size_t writes[VPA_COUNT(paths)] = {0};
 
@@ -377,7 +348,6 @@ START_TEST(a_clock_set_back_keeps_the_turns)
     for (size_t k = 0; k < VPA_COUNT(paths); k++)
         ck_assert_uint_eq(writes[k], 1);
 }
-END_TEST
 
 static bool refuse_one_vpa(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -389,8 +359,7 @@ static bool refuse_one_vpa(const struct vpa_memory_request *q, struct vpa_memory
 
 /* A VPA whose checkpoints are refused has its turn like all others, and does not go first in each
  * pass. */
-START_TEST(what_is_refused_goes_behind_the_others)
-{
+TEST(what_is_refused_goes_behind_the_others) {
     change(VPA("web-a", "2026-01-15T10:00:00Z"));
     change(VPA("web-c", "2026-01-15T10:00:00Z"));
     start(NULL);
@@ -402,7 +371,6 @@ START_TEST(what_is_refused_goes_behind_the_others)
     ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
     ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-c-app"));
 }
-END_TEST
 
 static bool refuse_a_name(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -415,8 +383,7 @@ static bool refuse_a_name(const struct vpa_memory_request *q, struct vpa_memory_
 
 /* Whoever may write checkpoints says of which container they are: one that no pod can have makes an
  * object that no API server takes, and is not asked for in every pass. */
-START_TEST(what_is_refused_as_invalid_is_not_sent_in_every_pass)
-{
+TEST(what_is_refused_as_invalid_is_not_sent_in_every_pass) {
     change(APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"
                  "\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"any\",\"namespace\":"
                  "\"shop\"},\"spec\":{\"vpaObjectName\":\"web\",\"containerName\":\"NO_NAME\"},"
@@ -432,7 +399,6 @@ START_TEST(what_is_refused_as_invalid_is_not_sent_in_every_pass)
     ck_assert_uint_eq(hook_calls, 2);
     ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
 }
-END_TEST
 
 #define STORED_OF_ONE 400
 
@@ -451,8 +417,7 @@ static const char *stored_of_one(int number)
 
 /* Whoever may write checkpoints gives a VPA as many containers as he likes; a new process writes
  * each of them, and no pass waits until all of them are. */
-START_TEST(a_vpa_of_many_containers_holds_up_no_pass)
-{
+TEST(a_vpa_of_many_containers_holds_up_no_pass) {
     size_t written = 0;
 
     for (int i = 0; i < STORED_OF_ONE; i++)
@@ -470,7 +435,6 @@ START_TEST(a_vpa_of_many_containers_holds_up_no_pass)
     }
     ck_assert_uint_eq(written, STORED_OF_ONE);
 }
-END_TEST
 
 #define LONG_STATES 150
 
@@ -517,8 +481,7 @@ static const char *long_state(int number)
 }
 
 /* Nor does it take as much memory as he likes: what has no room waits, and has its turn. */
-START_TEST(a_vpa_of_long_states_is_written_in_parts)
-{
+TEST(a_vpa_of_long_states_is_written_in_parts) {
     size_t written[3] = {0};
 
     for (int i = 0; i < LONG_STATES; i++)
@@ -537,7 +500,6 @@ START_TEST(a_vpa_of_long_states_is_written_in_parts)
     ck_assert_uint_eq(written[0] + written[1], LONG_STATES);
     ck_assert_uint_eq(written[2], 0);
 }
-END_TEST
 
 #define OF_ONE_POD 250
 
@@ -571,8 +533,7 @@ static const char *usage_of_many(int number)
 
 /* Where all of them change in each pass and there is never time for all, they take turns: no more
  * than three passes of a hundred lie between two writes of one. */
-START_TEST(containers_that_change_all_the_time_take_turns)
-{
+TEST(containers_that_change_all_the_time_take_turns) {
     int written[OF_ONE_POD] = {0};
     size_t count;
 
@@ -590,15 +551,13 @@ START_TEST(containers_that_change_all_the_time_take_turns)
     for (int i = 0; i < OF_ONE_POD; i++)
         ck_assert_int_ge(written[i], 3);
 }
-END_TEST
 
 #define LONG_NAME /* 250 characters */                                                             \
     "v123456789v123456789v123456789v123456789v123456789v123456789v123456789v123456789v123456789"   \
     "v123456789v123456789v123456789v123456789v123456789v123456789v123456789v123456789v123456789"   \
     "v123456789v123456789v123456789v123456789v123456789v123456789v123456789"
 
-START_TEST(says_once_that_a_checkpoint_name_is_too_long)
-{
+TEST(says_once_that_a_checkpoint_name_is_too_long) {
     ck_assert_uint_eq(strlen(LONG_NAME), 250);
     change(VPA(LONG_NAME, "2026-01-15T10:00:00Z"));
     start(NULL);
@@ -614,7 +573,6 @@ START_TEST(says_once_that_a_checkpoint_name_is_too_long)
         vpa_json_first(vpa_json_at(stored("VerticalPodAutoscaler", LONG_NAME),
                                    "status.recommendation.containerRecommendations")));
 }
-END_TEST
 
 static bool answer_external(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -625,8 +583,7 @@ static bool answer_external(const struct vpa_memory_request *q, struct vpa_memor
     return true;
 }
 
-START_TEST(says_once_that_pods_cannot_be_asked_for)
-{
+TEST(says_once_that_pods_cannot_be_asked_for) {
     change(POD("web-"
                "1234567890123456789012345678901234567890123456789012345678901234567890"));
     start(NULL);
@@ -640,13 +597,11 @@ START_TEST(says_once_that_pods_cannot_be_asked_for)
     ck_assert_uint_eq(hook_calls, 3); /* web-1 only */
     ck_assert_uint_eq(logged("Cannot ask for external metrics"), 1);
 }
-END_TEST
 
 #define PEAKS 7400 /* of 27 or 28 bytes each */
 
 /* The open peaks of all pods are longer than an annotation may be. */
-START_TEST(says_once_that_peaks_do_not_fit)
-{
+TEST(says_once_that_peaks_do_not_fit) {
     vpa_auto_buf usage = VPA_BUF(1 << 20);
 
     for (int i = 0; i < PEAKS; i++) {
@@ -672,7 +627,6 @@ START_TEST(says_once_that_peaks_do_not_fit)
         ck_assert_uint_eq(logged("A checkpoint has no room for the open memory peaks"), 1);
     }
 }
-END_TEST
 
 static bool fail_lists(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -687,8 +641,7 @@ static bool fail_lists(const struct vpa_memory_request *q, struct vpa_memory_rep
     return true;
 }
 
-START_TEST(waits_until_checkpoints_can_be_read)
-{
+TEST(waits_until_checkpoints_can_be_read) {
     start(NULL);
     for (int i = 0; i < 30; i++)
         pass(USAGE("1", "1Gi"));
@@ -700,39 +653,8 @@ START_TEST(waits_until_checkpoints_can_be_read)
     pass(USAGE("100m", "100Mi"));
     ck_assert_int_ge(target_cpu(), before * 95 / 100);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_checkpoints");
-    TCase *tcase = tcase_create("pass");
-
-    tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, writes_unchanged_checkpoints_once_per_max_age);
-    tcase_add_loop_test(tcase, an_age_lasts_for_so_many_passes, 0, VPA_COUNT(ages));
-    tcase_add_test(tcase, writes_every_pass_without_max_age);
-    tcase_add_test(tcase, writes_within_an_age_of_few_passes);
-    tcase_add_test(tcase, gives_the_second_of_two_equal_names_a_suffix);
-    tcase_add_loop_test(tcase, loads_the_newest_of_two, 0, (int)VPA_COUNT(doubles));
-    tcase_add_test(tcase, keeps_the_name_with_the_suffix);
-    tcase_add_test(tcase, creates_only_what_is_missing_itself);
-    tcase_add_test(tcase, a_new_vpa_waits_for_its_checkpoints);
-    tcase_add_test(tcase, says_once_that_peaks_do_not_fit);
-    tcase_add_test(tcase, gives_up_a_list_of_checkpoints_without_end);
-    tcase_add_test(tcase, says_once_per_pass_that_writes_are_refused);
-    tcase_add_test(tcase, says_in_few_lines_that_the_server_is_away);
-    tcase_add_test(tcase, asks_for_the_checkpoints_at_least_twice_a_minute);
-    tcase_add_test(tcase, stores_something_however_late_it_is);
-    tcase_add_test(tcase, a_clock_set_back_keeps_the_turns);
-    tcase_add_test(tcase, what_is_refused_goes_behind_the_others);
-    tcase_add_test(tcase, what_is_refused_as_invalid_is_not_sent_in_every_pass);
-    tcase_add_test(tcase, a_vpa_of_many_containers_holds_up_no_pass);
-    tcase_add_test(tcase, a_vpa_of_long_states_is_written_in_parts);
-    tcase_add_test(tcase, containers_that_change_all_the_time_take_turns);
-    tcase_add_test(tcase, says_once_that_a_checkpoint_name_is_too_long);
-    tcase_add_test(tcase, says_once_that_pods_cannot_be_asked_for);
-    tcase_add_test(tcase, waits_until_checkpoints_can_be_read);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return run_tests_within(60, "recommender_checkpoints", setup, teardown);
 }

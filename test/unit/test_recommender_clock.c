@@ -17,8 +17,7 @@ static int64_t samples_stored(void)
 
 /* A node whose clock is a year ahead for some minutes, or a year behind: what was learned is not
  * old. A clock that stays so is believed after a day. */
-START_TEST(nothing_is_forgotten_because_the_clock_is_wrong)
-{
+TEST_TIMES(nothing_is_forgotten_because_the_clock_is_wrong, 2) {
     start("--checkpoint-max-age=0");
     capture_log(0);
     for (int i = 0; i < 90; i++)
@@ -33,10 +32,8 @@ START_TEST(nothing_is_forgotten_because_the_clock_is_wrong)
     ck_assert_uint_eq(logged("The clock was set"), 1);
     ck_assert_uint_eq(logged("The clock is as it was"), 1);
 }
-END_TEST
 
-START_TEST(a_clock_that_stays_is_believed)
-{
+TEST(a_clock_that_stays_is_believed) {
     start("--checkpoint-max-age=0");
     pass(USAGE("250m", "300Mi"));
     change("{\"delete\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"namespace\":\"shop\","
@@ -53,11 +50,9 @@ START_TEST(a_clock_that_stays_is_believed)
     }
     ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
 }
-END_TEST
 
 /* The day of doubt was that time's; another time has one of its own. */
-START_TEST(a_clock_that_was_believed_is_doubted_anew)
-{
+TEST(a_clock_that_was_believed_is_doubted_anew) {
     start("--checkpoint-max-age=0");
     pass(USAGE("250m", "300Mi"));
     vpa_clock_set(virtual_clock, 3 * VPA_HOUR);
@@ -75,7 +70,6 @@ START_TEST(a_clock_that_was_believed_is_doubted_anew)
     ck_assert_uint_eq(logged("gone by"), 0);
     ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
 }
-END_TEST
 
 static const struct {
     vpa_duration ahead; /* of the API server's clock */
@@ -83,8 +77,7 @@ static const struct {
 } starts[] = {{20 * 24 * VPA_HOUR, false}, {VPA_MINUTE, true}, {-VPA_HOUR, true}, {0, true}};
 
 /* A process that starts on a node whose clock is weeks ahead: the API server knows better. */
-START_TEST(a_clock_that_was_wrong_from_the_start_is_not_gone_by)
-{
+TEST_EACH(a_clock_that_was_wrong_from_the_start_is_not_gone_by, starts) {
     start("--checkpoint-max-age=0");
     pass(USAGE("250m", "300Mi"));
     change("{\"delete\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"namespace\":\"shop\","
@@ -106,11 +99,9 @@ START_TEST(a_clock_that_was_wrong_from_the_start_is_not_gone_by)
         pass("{\"usage\":[]}");
     ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
 }
-END_TEST
 
 /* The clock was behind until now; what the API server says needs no day to be believed. */
-START_TEST(a_clock_that_agrees_with_the_api_server_is_believed)
-{
+TEST(a_clock_that_agrees_with_the_api_server_is_believed) {
     start("--checkpoint-max-age=0");
     pass(USAGE("250m", "300Mi"));
     change("{\"delete\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"namespace\":\"shop\","
@@ -124,7 +115,6 @@ START_TEST(a_clock_that_agrees_with_the_api_server_is_believed)
     ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
     ck_assert_uint_eq(logged("The clock was set"), 0);
 }
-END_TEST
 
 static const char *sample_time; /* of the pod on that node */
 
@@ -151,8 +141,7 @@ static bool tell_usage(const struct vpa_memory_request *q, struct vpa_memory_rep
 
 /* One sample among many, of a node whose clock is wrong: it neither outweighs the others for as
  * long as it is ahead nor makes a checkpoint that is refused. */
-START_TEST(one_sample_of_a_node_whose_clock_is_ahead_is_one_sample)
-{
+TEST_TIMES(one_sample_of_a_node_whose_clock_is_ahead_is_one_sample, 3) {
     static const char *const times[] = {"2026-02-20T00:00:00Z", "2027-03-01T00:00:00Z",
                                         "9999-01-01T00:00:00Z"};
 
@@ -174,11 +163,9 @@ START_TEST(one_sample_of_a_node_whose_clock_is_ahead_is_one_sample)
     ck_assert_int_ge(samples_stored(), 120);
     ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-app-unreadable"));
 }
-END_TEST
 
 /* Its other samples count as well, and those that come when it was put right. */
-START_TEST(a_node_whose_clock_was_put_right_is_heard_at_once)
-{
+TEST(a_node_whose_clock_was_put_right_is_heard_at_once) {
     change(POD("web-2"));
     start("--checkpoint-max-age=0");
     hook = tell_usage;
@@ -191,7 +178,6 @@ START_TEST(a_node_whose_clock_was_put_right_is_heard_at_once)
         pass("{\"usage\":[]}");
     ck_assert_int_eq(samples_stored(), 20);
 }
-END_TEST
 
 #define RESTARTED(count, last)                                                                     \
     APPLY(                                                                                         \
@@ -201,8 +187,7 @@ END_TEST
         "\"restartCount\":" count ",\"state\":{\"running\":{}},\"lastState\":{" last "}}]}}")
 
 /* What the container uses afterwards counts, too. */
-START_TEST(an_oom_kill_of_a_node_whose_clock_is_ahead_closes_nothing)
-{
+TEST(an_oom_kill_of_a_node_whose_clock_is_ahead_closes_nothing) {
     change(RESTARTED("0", ""));
     start(NULL);
     pass(USAGE("100m", "300Mi"));
@@ -213,24 +198,8 @@ START_TEST(an_oom_kill_of_a_node_whose_clock_is_ahead_closes_nothing)
     struct vpa_quantity memory = target("memory");
     ck_assert_int_ge(vpa_quantity_value(&memory), INT64_C(8) << 30);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_clock");
-    TCase *tcase = tcase_create("pass");
-
-    tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_loop_test(tcase, nothing_is_forgotten_because_the_clock_is_wrong, 0, 2);
-    tcase_add_test(tcase, a_clock_that_stays_is_believed);
-    tcase_add_test(tcase, a_clock_that_was_believed_is_doubted_anew);
-    tcase_add_test(tcase, a_clock_that_agrees_with_the_api_server_is_believed);
-    tcase_add_loop_test(tcase, one_sample_of_a_node_whose_clock_is_ahead_is_one_sample, 0, 3);
-    tcase_add_test(tcase, a_node_whose_clock_was_put_right_is_heard_at_once);
-    tcase_add_test(tcase, an_oom_kill_of_a_node_whose_clock_is_ahead_closes_nothing);
-    tcase_add_loop_test(tcase, a_clock_that_was_wrong_from_the_start_is_not_gone_by, 0,
-                        (int)VPA_COUNT(starts));
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return run_tests_within(60, "recommender_clock", setup, teardown);
 }

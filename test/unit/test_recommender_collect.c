@@ -48,8 +48,7 @@ static const struct {
 
 /* From nine namespaces on one list of all is cheaper; what is there is listed again in the pass in
  * which it was new, and then no more. */
-START_TEST(new_vpas_are_looked_for_by_namespace)
-{
+TEST_EACH(new_vpas_are_looked_for_by_namespace, lists) {
     start("--checkpoints-gc-interval=100h");
     pass(USAGE("100m", "100Mi"));
     make_vpas(lists[_i].namespaces);
@@ -66,7 +65,6 @@ START_TEST(new_vpas_are_looked_for_by_namespace)
     ck_assert_int_eq(of_one, first_of_one);
     ck_assert_int_eq(of_all, first_of_all);
 }
-END_TEST
 
 /* ---- garbage ---- */
 
@@ -94,8 +92,7 @@ static bool refuse_delete(const struct vpa_memory_request *q, struct vpa_memory_
 }
 
 /* Somebody else may have deleted it; all else is told, and tried again in the next round. */
-START_TEST(refused_deletions_are_told)
-{
+TEST_EACH(refused_deletions_are_told, refusals) {
     refusal = _i;
     change(NAMESPACE("ours"));
     change(ORPHAN);
@@ -113,7 +110,6 @@ START_TEST(refused_deletions_are_told)
                                       "gone-app") == NULL,
                      refusals[_i].code == 0);
 }
-END_TEST
 
 static const struct {
     const char *since;
@@ -121,8 +117,7 @@ static const struct {
 } copies[] = {{"2026-01-15T11:00:00Z", true}, {"long ago", false}, {"", false}};
 
 /* A copy that was kept aside at a time that nobody can read is of no use. */
-START_TEST(copies_without_a_time_are_collected)
-{
+TEST_EACH(copies_without_a_time_are_collected, copies) {
     vpa_auto_free char *copy = vpa_xprintf(
         APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"" KIND
               "\",\"metadata\":{\"name\":\"web-app-unreadable\",\"namespace\":\"shop\","
@@ -138,18 +133,8 @@ START_TEST(copies_without_a_time_are_collected)
     ck_assert_int_eq(stored(KIND, "web-app-unreadable") != NULL, copies[_i].kept);
     ck_assert_ptr_nonnull(stored(KIND, "web-app"));
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_collect");
-    TCase *tcase = tcase_create("collect");
-
-    tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_loop_test(tcase, new_vpas_are_looked_for_by_namespace, 0, (int)VPA_COUNT(lists));
-    tcase_add_loop_test(tcase, refused_deletions_are_told, 0, (int)VPA_COUNT(refusals));
-    tcase_add_loop_test(tcase, copies_without_a_time_are_collected, 0, (int)VPA_COUNT(copies));
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return run_tests_within(60, "recommender_collect", setup, teardown);
 }

@@ -12,8 +12,7 @@
     APPLY("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"" name "\"}}")
 
 /* In a namespace that is another's business nothing is an orphan: its VPAs are not known here. */
-START_TEST(collects_nothing_in_ignored_namespaces)
-{
+TEST(collects_nothing_in_ignored_namespaces) {
     change(NAMESPACE("ours"));
     change(NAMESPACE("theirs"));
     change(ORPHAN("ours"));
@@ -27,7 +26,6 @@ START_TEST(collects_nothing_in_ignored_namespaces)
                                            "VerticalPodAutoscalerCheckpoint", "theirs",
                                            "gone-app"));
 }
-END_TEST
 
 static bool refuse_vpas(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -39,8 +37,7 @@ static bool refuse_vpas(const struct vpa_memory_request *q, struct vpa_memory_re
 }
 
 /* The cache alone is no reason to delete what cannot be had again. */
-START_TEST(deletes_nothing_when_vpas_cannot_be_asked_for)
-{
+TEST(deletes_nothing_when_vpas_cannot_be_asked_for) {
     change(NAMESPACE("ours"));
     change(ORPHAN("ours"));
     start("--checkpoints-gc-interval=90s");
@@ -59,7 +56,6 @@ START_TEST(deletes_nothing_when_vpas_cannot_be_asked_for)
     ck_assert_ptr_null(sim_cluster_find(server->sim, &arena, "autoscaling.k8s.io/v1",
                                         "VerticalPodAutoscalerCheckpoint", "ours", "gone-app"));
 }
-END_TEST
 
 #define ORPHAN_OF(vpa)                                                                             \
     APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\","                                             \
@@ -77,8 +73,7 @@ static bool bring_back(const struct vpa_memory_request *q, struct vpa_memory_rep
 }
 
 /* Deleting a namespace full of them takes a while, and somebody makes a VPA anew meanwhile. */
-START_TEST(a_vpa_that_comes_back_keeps_its_checkpoints)
-{
+TEST(a_vpa_that_comes_back_keeps_its_checkpoints) {
     change(NAMESPACE("shop"));
     change(ORPHAN("shop"));
     change(ORPHAN_OF("late"));
@@ -91,11 +86,9 @@ START_TEST(a_vpa_that_comes_back_keeps_its_checkpoints)
     ck_assert_uint_eq(hook_calls, 0); /* not even to be written anew */
     ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "never-app"));
 }
-END_TEST
 
 /* For as long as a history is of use; one of more than 292 years is of use for ever. */
-START_TEST(collects_old_copies)
-{
+TEST_TIMES(collects_old_copies, 2) {
     bool endless = _i == 1;
 
     change(APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"
@@ -113,7 +106,6 @@ START_TEST(collects_old_copies)
     ck_assert((stored("VerticalPodAutoscalerCheckpoint", "web-app-unreadable") != NULL) == endless);
     ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
 }
-END_TEST
 
 /* The VPA with a spec that nobody can read. */
 #define UNREADABLE_VPA                                                                             \
@@ -123,8 +115,7 @@ END_TEST
           "\"web\"}}")
 
 /* A collection of a moment when the clock was fast delays none. */
-START_TEST(collects_after_the_clock_was_set_back)
-{
+TEST(collects_after_the_clock_was_set_back) {
     start(NULL);
     vpa_clock_set(virtual_clock, 365 * 24 * VPA_HOUR);
     pass("{\"usage\":[]}");
@@ -135,10 +126,8 @@ START_TEST(collects_after_the_clock_was_set_back)
     pass("{\"usage\":[]}");
     ck_assert_uint_eq(count_writes("DELETE", "/web-app"), 1);
 }
-END_TEST
 
-START_TEST(keeps_checkpoints_of_a_vpa_that_cannot_be_read)
-{
+TEST_TIMES(keeps_checkpoints_of_a_vpa_that_cannot_be_read, 2) {
     bool restarted = _i == 1;
 
     start("--checkpoints-gc-interval=90s");
@@ -157,7 +146,6 @@ START_TEST(keeps_checkpoints_of_a_vpa_that_cannot_be_read)
         pass(USAGE("100m", "100Mi"));
     ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
 }
-END_TEST
 
 static size_t orphans_left(const char *ns, int count)
 {
@@ -186,8 +174,7 @@ static void put_orphans(const char *ns, int count)
     "{\"latency\":[{\"method\":\"DELETE\",\"path\":\"checkpoints/gone\",\"ms\":10000}]}"
 
 /* A namespace whose orphans take many rounds has every second one to itself, not all. */
-START_TEST(a_namespace_full_of_orphans_keeps_none_waiting)
-{
+TEST(a_namespace_full_of_orphans_keeps_none_waiting) {
     change(NAMESPACE("aaa"));
     change(NAMESPACE("bbb"));
     change(NAMESPACE("zzz"));
@@ -208,11 +195,9 @@ START_TEST(a_namespace_full_of_orphans_keeps_none_waiting)
         pass(SLOW_DELETES);
     ck_assert_uint_eq(orphans_left("aaa", 30), 0);
 }
-END_TEST
 
 /* Reading all checkpoints of a large cluster may take longer than a round of deleting. */
-START_TEST(a_slow_list_leaves_time_to_delete)
-{
+TEST(a_slow_list_leaves_time_to_delete) {
     change(NAMESPACE("aaa"));
     start("--checkpoints-gc-interval=30s");
     put_orphans("aaa", 3);
@@ -221,7 +206,6 @@ START_TEST(a_slow_list_leaves_time_to_delete)
              "\"ms\":70000}]}");
     ck_assert_uint_eq(orphans_left("aaa", 3), 0);
 }
-END_TEST
 
 #define OF_WEB(annotations, status)                                                                \
     APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"                                    \
@@ -246,8 +230,7 @@ static const struct {
 };
 
 /* A time that lies ahead says nothing, and an object that says none is as old as it is. */
-START_TEST(no_checkpoint_is_kept_for_ever)
-{
+TEST_EACH(no_checkpoint_is_kept_for_ever, undated) {
     change(undated[_i].object);
     start("--checkpoints-gc-interval=30s");
     for (int i = 0; i < 3; i++)
@@ -256,24 +239,8 @@ START_TEST(no_checkpoint_is_kept_for_ever)
                      undated[_i].kept);
     ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_collection");
-    TCase *tcase = tcase_create("pass");
-
-    tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, collects_nothing_in_ignored_namespaces);
-    tcase_add_test(tcase, deletes_nothing_when_vpas_cannot_be_asked_for);
-    tcase_add_test(tcase, a_vpa_that_comes_back_keeps_its_checkpoints);
-    tcase_add_loop_test(tcase, collects_old_copies, 0, 2);
-    tcase_add_loop_test(tcase, no_checkpoint_is_kept_for_ever, 0, (int)VPA_COUNT(undated));
-    tcase_add_test(tcase, a_namespace_full_of_orphans_keeps_none_waiting);
-    tcase_add_test(tcase, a_slow_list_leaves_time_to_delete);
-    tcase_add_test(tcase, collects_after_the_clock_was_set_back);
-    tcase_add_loop_test(tcase, keeps_checkpoints_of_a_vpa_that_cannot_be_read, 0, 2);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return run_tests_within(60, "recommender_collection", setup, teardown);
 }

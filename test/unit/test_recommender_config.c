@@ -131,8 +131,7 @@ static const struct {
     {"external-metrics-memory-metric", ""},
 };
 
-START_TEST(has_upstreams_default)
-{
+TEST_EACH(has_upstreams_default, defaults) {
     struct vpa_flags flags = recommender_flags(&config);
     vpa_auto_buf text = VPA_BUF(1024);
 
@@ -145,7 +144,6 @@ START_TEST(has_upstreams_default)
     }
     ck_abort_msg("no flag %s", defaults[_i].name);
 }
-END_TEST
 
 /* ---- checks ---- */
 
@@ -219,8 +217,7 @@ static const struct {
     {{"--external-metrics-cpu-metric=c"}, NULL},
 };
 
-START_TEST(a_resource_that_is_not_read_is_told)
-{
+TEST_EACH(a_resource_that_is_not_read_is_told, external) {
     struct vpa_error err = {0};
     int status = 0;
 
@@ -233,10 +230,8 @@ START_TEST(a_resource_that_is_not_read_is_told)
     else
         ck_assert_str_eq(text, "");
 }
-END_TEST
 
-START_TEST(checks_settings)
-{
+TEST_EACH(checks_settings, checks) {
     struct vpa_error err = {0};
     int status = 0;
 
@@ -251,10 +246,8 @@ START_TEST(checks_settings)
                   err.text);
     ck_assert_int_eq(status, checks[_i].status);
 }
-END_TEST
 
-START_TEST(trims_the_token_file)
-{
+TEST(trims_the_token_file) {
     char path[] = "/tmp/plumb-token-XXXXXX";
     int fd = mkstemp(path);
     struct vpa_error err;
@@ -272,10 +265,8 @@ START_TEST(trims_the_token_file)
     unlink(path);
     ck_assert_str_eq(config.prometheus.bearer_token, "from file");
 }
-END_TEST
 
-START_TEST(reads_the_environment)
-{
+TEST(reads_the_environment) {
     struct vpa_error err;
     int status;
 
@@ -287,10 +278,8 @@ START_TEST(reads_the_environment)
     ck_assert_str_eq(config.prometheus.env_password, "secret");
     ck_assert_str_eq(config.prometheus.ns, "x");
 }
-END_TEST
 
-START_TEST(knows_where_history_comes_from)
-{
+TEST(knows_where_history_comes_from) {
     struct vpa_error err;
 
     ck_assert_int_eq(parse((const char *const[4]){"--storage=prometheus"}, &err), VPA_FLAGS_RUN);
@@ -298,11 +287,9 @@ START_TEST(knows_where_history_comes_from)
     ck_assert_int_eq(parse((const char *const[4]){"--storage=Prometheus"}, &err), VPA_FLAGS_RUN);
     ck_assert(!recommender_uses_prometheus(&config));
 }
-END_TEST
 
 /* Each flag of the estimator decides about its own number and about no other. */
-START_TEST(flags_reach_the_estimator)
-{
+TEST(flags_reach_the_estimator) {
     struct vpa_estimator e, plain;
     const struct row {
         const char *flag;
@@ -345,11 +332,9 @@ START_TEST(flags_reach_the_estimator)
     ck_assert_int_eq(e.confidence_interval[VPA_KIND_CPU], 24 * VPA_HOUR);
     ck_assert_int_eq(e.confidence_interval[VPA_KIND_MEMORY], 7 * VPA_HOUR);
 }
-END_TEST
 
 /* And each of the model's memory decides about its own. */
-START_TEST(flags_reach_the_model)
-{
+TEST(flags_reach_the_model) {
     static const char *const flags[] = {"--cpu-histogram-decay-half-life=7h",
                                         "--memory-histogram-decay-half-life=7h",
                                         "--memory-aggregation-interval=7h",
@@ -377,22 +362,8 @@ START_TEST(flags_reach_the_model)
         vpa_aggregation_release(&plain);
     }
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_config");
-    TCase *tcase = tcase_create("config");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_loop_test(tcase, has_upstreams_default, 0, (int)VPA_COUNT(defaults));
-    tcase_add_loop_test(tcase, a_resource_that_is_not_read_is_told, 0, (int)VPA_COUNT(external));
-    tcase_add_loop_test(tcase, checks_settings, 0, (int)VPA_COUNT(checks));
-    tcase_add_test(tcase, trims_the_token_file);
-    tcase_add_test(tcase, reads_the_environment);
-    tcase_add_test(tcase, knows_where_history_comes_from);
-    tcase_add_test(tcase, flags_reach_the_estimator);
-    tcase_add_test(tcase, flags_reach_the_model);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return run_tests("recommender_config", setup, teardown);
 }

@@ -159,8 +159,7 @@ static void compare_with_pairs(bool with_foreign)
     conflicts_release(&conflicts);
 }
 
-START_TEST(finds_the_losers_of_all_pairs)
-{
+TEST_TIMES(finds_the_losers_of_all_pairs, 4) {
     for (unsigned i = 0; i < 100; i++) {
         seed = (unsigned)_i * 100 + i;
         setup();
@@ -168,7 +167,6 @@ START_TEST(finds_the_losers_of_all_pairs)
         teardown();
     }
 }
-END_TEST
 
 #define NAMESPACES 9
 
@@ -183,9 +181,10 @@ static const struct vpa_object *in_namespace(int number, const char *name, int d
                                    number, name, day));
 }
 
+TEST_CASE(namespaces, setup, teardown);
+
 /* Foreign VPAs of however many namespaces: each contends in its own. */
-START_TEST(foreign_ones_win_in_their_namespace)
-{
+TEST(foreign_ones_win_in_their_namespace) {
     struct vpa_candidate candidates[NAMESPACES];
     struct vpa_autoscaler *vpas[NAMESPACES];
     const struct vpa_selector *selector = selector_of(&arena, "app=web");
@@ -208,7 +207,6 @@ START_TEST(foreign_ones_win_in_their_namespace)
                          i % 3 ? MESSAGE "theirs" : "");
     conflicts_release(&conflicts);
 }
-END_TEST
 
 #define MANY 300
 
@@ -232,8 +230,7 @@ static const char *foreign_selector(int row, int number)
                : vpa_arena_printf(&arena, "p%d=x,%s", number % selectors[row].pairs, selector);
 }
 
-START_TEST(many_foreign_ones_cost_little_for_a_label_set)
-{
+TEST_EACH(many_foreign_ones_cost_little_for_a_label_set, selectors) {
     static struct vpa_candidate candidates[MANY];
     const struct vpa_selector *all = selector_of(&arena, "app=web");
     struct conflicts conflicts;
@@ -260,20 +257,8 @@ START_TEST(many_foreign_ones_cost_little_for_a_label_set)
                      strcmp(selectors[_i].selector, "app=web") == 0);
     conflicts_release(&conflicts);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_conflict");
-    TCase *tcase = tcase_create("conflict");
-
-    tcase_add_loop_test(tcase, finds_the_losers_of_all_pairs, 0, 4);
-    suite_add_tcase(suite, tcase);
-    tcase = tcase_create("namespaces");
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, foreign_ones_win_in_their_namespace);
-    tcase_add_loop_test(tcase, many_foreign_ones_cost_little_for_a_label_set, 0,
-                        VPA_COUNT(selectors));
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return run_tests("recommender_conflict", NULL, NULL);
 }

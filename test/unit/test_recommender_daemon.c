@@ -78,8 +78,7 @@ static size_t checkpoints_written(void)
     return count_writes("POST", CHECKPOINT) + count_writes("PATCH", CHECKPOINT "/web-app");
 }
 
-START_TEST(its_table_is_of_its_settings)
-{
+TEST(its_table_is_of_its_settings) {
     size_t count;
 
     ck_assert_ptr_eq(table.flags.values, &config);
@@ -96,10 +95,8 @@ START_TEST(its_table_is_of_its_settings)
     ck_assert_str_eq(table.page.path, QUERY_PATH);
     ck_assert_ptr_eq(table.page.wanted, &config.recommendation_query);
 }
-END_TEST
 
-START_TEST(it_passes_until_it_is_stopped_and_writes_what_it_knows)
-{
+TEST(it_passes_until_it_is_stopped_and_writes_what_it_knows) {
     bool ready;
 
     connect_daemon("--checkpoints-timeout=1m");
@@ -108,11 +105,9 @@ START_TEST(it_passes_until_it_is_stopped_and_writes_what_it_knows)
     ck_assert_uint_ge(count_writes("PATCH", "/web/status") + count_writes("PATCH", "/web"), 1);
     ck_assert_uint_ge(checkpoints_written(), 1);
 }
-END_TEST
 
 /* Whose Lease is another one's. */
-START_TEST(who_does_not_lead_leaves_no_checkpoint_at_the_end)
-{
+TEST(who_does_not_lead_leaves_no_checkpoint_at_the_end) {
     size_t before;
     bool ready;
 
@@ -130,7 +125,6 @@ START_TEST(who_does_not_lead_leaves_no_checkpoint_at_the_end)
     ck_assert_uint_eq(checkpoints_written(), before);
     vpa_elector_free(process.elector);
 }
-END_TEST
 
 static bool lists_hang(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -141,8 +135,7 @@ static bool lists_hang(const struct vpa_memory_request *q, struct vpa_memory_rep
 }
 
 /* SIGTERM while the caches fill. */
-START_TEST(an_end_while_caches_fill_is_no_failure)
-{
+TEST(an_end_while_caches_fill_is_no_failure) {
     bool ready;
 
     hook = lists_hang;
@@ -151,10 +144,8 @@ START_TEST(an_end_while_caches_fill_is_no_failure)
     ck_assert(!ready);
     ck_assert_uint_eq(checkpoints_written(), 0);
 }
-END_TEST
 
-START_TEST(settings_that_cannot_be_used_end_it)
-{
+TEST(settings_that_cannot_be_used_end_it) {
     bool ready;
 
     capture_log(0);
@@ -163,11 +154,9 @@ START_TEST(settings_that_cannot_be_used_end_it)
     ck_assert_int_eq(run_for(1, &ready), EXIT_FAILURE);
     ck_assert_uint_eq(logged("Recommender controller exited with error"), 1);
 }
-END_TEST
 
 /* It writes nothing, and prints its table at the end. */
-START_TEST(a_shadow_prints_what_it_saw)
-{
+TEST(a_shadow_prints_what_it_saw) {
     FILE *usual = stdout;
     char *text = NULL;
     size_t len;
@@ -183,20 +172,8 @@ START_TEST(a_shadow_prints_what_it_saw)
     ck_assert_uint_eq(checkpoints_written(), 0);
     free(text);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_daemon");
-    TCase *tc = tcase_create("run");
-
-    tcase_add_checked_fixture(tc, setup_daemon, teardown_daemon);
-    tcase_add_test(tc, its_table_is_of_its_settings);
-    tcase_add_test(tc, it_passes_until_it_is_stopped_and_writes_what_it_knows);
-    tcase_add_test(tc, who_does_not_lead_leaves_no_checkpoint_at_the_end);
-    tcase_add_test(tc, an_end_while_caches_fill_is_no_failure);
-    tcase_add_test(tc, settings_that_cannot_be_used_end_it);
-    tcase_add_test(tc, a_shadow_prints_what_it_saw);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("recommender_daemon", setup_daemon, teardown_daemon);
 }

@@ -122,8 +122,7 @@ static int collect(void)
 }
 
 /* The VPA's selector and the name of the pod, sorted by key; both metrics reach the container. */
-START_TEST(asks_by_selector_and_pod)
-{
+TEST(asks_by_selector_and_pod) {
     put_pod("p1");
     ck_assert_int_eq(collect(), 0);
     ck_assert_int_eq(server.queries, 2);
@@ -133,15 +132,13 @@ START_TEST(asks_by_selector_and_pod)
     ck_assert_int_eq(heard.cpu, 1500);
     ck_assert_int_eq(heard.memory, 3 * MI);
 }
-END_TEST
 
 #define EARLIER                                                                                    \
     "{\"items\":[{\"metricName\":\"m\",\"metricLabels\":{\"ctr\":\"app\"},"                        \
     "\"timestamp\":\"2026-01-14T23:59:00Z\",\"value\":\"1\"}]}"
 
 /* The next answer is about a minute before: the log says of which resource. */
-START_TEST(tells_of_samples_that_are_not_new)
-{
+TEST(tells_of_samples_that_are_not_new) {
     put_pod("p1");
     ck_assert_int_eq(collect(), 0);
     capture_log(3);
@@ -152,11 +149,9 @@ START_TEST(tells_of_samples_that_are_not_new)
     ck_assert_uint_eq(logged("resource=\"memory\""), 1);
     ck_assert_uint_eq(logged("sample discarded"), 2);
 }
-END_TEST
 
 /* A metric that is not configured is not asked for, and counts as nothing used. */
-START_TEST(a_metric_without_a_name_is_nothing)
-{
+TEST(a_metric_without_a_name_is_nothing) {
     config.external_cpu_metric = "";
     put_pod("p1");
     ck_assert_int_eq(collect(), 0);
@@ -164,12 +159,10 @@ START_TEST(a_metric_without_a_name_is_nothing)
     ck_assert_int_eq(heard.cpu, 0);
     ck_assert_int_eq(heard.memory, 3 * MI);
 }
-END_TEST
 
 /* What was read before a failure is kept, the rest of the namespace is asked for in the next pass.
  * When nothing was read the reading has failed. */
-START_TEST(a_failure_ends_the_reading_of_a_namespace)
-{
+TEST(a_failure_ends_the_reading_of_a_namespace) {
     put_pod("p1");
     put_pod("p2");
     put_pod("p3");
@@ -188,7 +181,6 @@ START_TEST(a_failure_ends_the_reading_of_a_namespace)
     ck_assert_int_eq(server.queries, 6);
     ck_assert_int_ge(heard.count, 6); /* some of what p1 has said before is not new */
 }
-END_TEST
 
 static void put_elsewhere(const char *ns, const char *pod)
 {
@@ -204,8 +196,7 @@ static void put_elsewhere(const char *ns, const char *pod)
 
 /* Selectors are written by tenants: one that the server refuses is that of its namespace, whether
  * that comes before or after the others. */
-START_TEST(a_refused_selector_is_one_namespace)
-{
+TEST_TIMES(a_refused_selector_is_one_namespace, 2) {
     put_elsewhere("odd", "p1");
     put_elsewhere("odd", "p2");
     put_elsewhere("zoo", "p1");
@@ -215,7 +206,6 @@ START_TEST(a_refused_selector_is_one_namespace)
     ck_assert_int_eq(server.queries, 5); /* one of them of odd */
     ck_assert_int_eq(heard.count, _i == 1 ? 4 : 2);
 }
-END_TEST
 
 static const char *asked(void)
 {
@@ -227,8 +217,7 @@ static const char *asked(void)
 
 /* Whoever freezes the adapter with namespaces of its own, the first by name, keeps the others
  * waiting once: then those are asked first. And of the frozen ones each has its turn. */
-START_TEST(frozen_namespaces_are_asked_last)
-{
+TEST(frozen_namespaces_are_asked_last) {
     static const char *const slow[] = {"slow-1", "slow-2", "slow-3", "slow-4"};
 
     for (size_t i = 0; i < VPA_COUNT(slow); i++)
@@ -245,11 +234,9 @@ START_TEST(frozen_namespaces_are_asked_last)
     ck_assert_str_eq(asked(), "123");
     server.frozen = false;
 }
-END_TEST
 
 /* What was read of a pod before its other metric was refused is half of it, and is not taken. */
-START_TEST(half_a_pod_is_none)
-{
+TEST(half_a_pod_is_none) {
     put_pod("p1");
     put_elsewhere("zoo", "p1");
     server.zoo = true;
@@ -258,12 +245,10 @@ START_TEST(half_a_pod_is_none)
     ck_assert_int_eq(server.queries, 4);
     ck_assert_int_eq(heard.count, 2);
 }
-END_TEST
 
 /* The reading was given up: whoever was not asked may have usage. One namespace that fails is no
  * reason to say so. */
-START_TEST(a_reading_that_was_given_up_is_none)
-{
+TEST_TIMES(a_reading_that_was_given_up_is_none, 2) {
     static const char *const slow[] = {"slow-1", "slow-2", "slow-3", "slow-4"};
     bool given_up = _i == 1;
 
@@ -279,11 +264,9 @@ START_TEST(a_reading_that_was_given_up_is_none)
     ck_assert_int_eq(heard.count, 2); /* what was read counts all the same */
     server.frozen = false;
 }
-END_TEST
 
 /* A pod that no selector can name goes without usage, the others have theirs. */
-START_TEST(an_unusable_name_is_one_pod)
-{
+TEST(an_unusable_name_is_one_pod) {
     ck_assert_uint_eq(strlen(LONG_NAME), 64);
     put_pod(LONG_NAME);
     put_pod("p1");
@@ -292,11 +275,9 @@ START_TEST(an_unusable_name_is_one_pod)
     ck_assert_uint_eq(memory.unaskable, 1);
     ck_assert_int_eq(heard.count, 2);
 }
-END_TEST
 
 /* What does not fit in a request is not asked for cut off: that would be usage of other pods. */
-START_TEST(a_selector_that_is_too_long_is_one_vpa)
-{
+TEST(a_selector_that_is_too_long_is_one_vpa) {
     vpa_auto_buf text = VPA_BUF(1 << 16);
 
     for (int i = 1; i <= 2; i++) { /* once the URL is too long, once the selector itself */
@@ -318,11 +299,9 @@ START_TEST(a_selector_that_is_too_long_is_one_vpa)
         vpa_loop_pump(loop, VPA_MINUTE);
     }
 }
-END_TEST
 
 /* Series are named by whoever is measured: many names are no more than many. */
-START_TEST(many_containers_are_found_at_once)
-{
+TEST(many_containers_are_found_at_once) {
     vpa_auto_buf text = {0};
     struct timespec begin, end;
 
@@ -343,11 +322,9 @@ START_TEST(many_containers_are_found_at_once)
     ck_assert_int_eq(heard.memory, 2);
     ck_assert_int_lt(end.tv_sec - begin.tv_sec, 10);
 }
-END_TEST
 
 /* The pods of a VPA are asked for by name, whatever the order in which they came. */
-START_TEST(asks_in_order_of_names)
-{
+TEST(asks_in_order_of_names) {
     put_pod("b");
     put_pod("c");
     put_pod("a");
@@ -357,26 +334,8 @@ START_TEST(asks_in_order_of_names)
     ck_assert_str_eq(server.selectors[1], "app=web,pod=b,tier=x");
     ck_assert_str_eq(server.selectors[2], "app=web,pod=c,tier=x");
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_external");
-    TCase *c = tcase_create("recommender_external");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_test(c, asks_by_selector_and_pod);
-    tcase_add_test(c, tells_of_samples_that_are_not_new);
-    tcase_add_test(c, a_metric_without_a_name_is_nothing);
-    tcase_add_test(c, a_failure_ends_the_reading_of_a_namespace);
-    tcase_add_loop_test(c, a_refused_selector_is_one_namespace, 0, 2);
-    tcase_add_test(c, frozen_namespaces_are_asked_last);
-    tcase_add_loop_test(c, a_reading_that_was_given_up_is_none, 0, 2);
-    tcase_add_test(c, half_a_pod_is_none);
-    tcase_add_test(c, an_unusable_name_is_one_pod);
-    tcase_add_test(c, a_selector_that_is_too_long_is_one_vpa);
-    tcase_add_test(c, many_containers_are_found_at_once);
-    tcase_add_test(c, asks_in_order_of_names);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("recommender_external", setup, teardown);
 }

@@ -54,8 +54,7 @@ static void start_with_prometheus(void)
 
 /* metrics-server shows a pod for a minute after it went; upstream removes it after its first loop.
  */
-START_TEST(a_pod_of_the_history_has_its_last_usage)
-{
+TEST(a_pod_of_the_history_has_its_last_usage) {
     start_with_prometheus();
     capture_log(0);
     pass(USAGE_OF_GONE);
@@ -65,15 +64,8 @@ START_TEST(a_pod_of_the_history_has_its_last_usage)
     pass(USAGE_OF_GONE);
     ck_assert_uint_eq(logged("Usage of containers that are not known"), 1);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender first pass");
-    TCase *tc = tcase_create("recommender first pass");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, a_pod_of_the_history_has_its_last_usage);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("recommender first pass", setup, teardown);
 }

@@ -18,8 +18,7 @@
 #define PODS 3000 /* an index of 4,096 places: 8 bytes each */
 
 /* 40 of its own, 96 of the container, 32 of the name; the index. */
-START_TEST(a_pod)
-{
+TEST(a_pod) {
     struct vpa_arena pod = {0};
     size_t before, bytes;
     char name[32];
@@ -37,11 +36,9 @@ START_TEST(a_pod)
     ck_assert_uint_ge(bytes, 168);
     ck_assert_uint_le(bytes, 168 + BLOCK + 8 * 4096 / PODS + 1);
 }
-END_TEST
 
 /* What the ledger was told of it last: 16 and 16 per container. */
-START_TEST(a_note)
-{
+TEST(a_note) {
     struct vpa_ledger *ledger = vpa_ledger_new(&(struct vpa_ledger_flags){.memory = 1 << 20});
     const struct vpa_object vpa = {.meta = {.ns = "shop", .name = "web"}};
     const struct vpa_estimates estimates = {0};
@@ -68,14 +65,11 @@ START_TEST(a_note)
     ck_assert_uint_eq(vpa_ledger_size(ledger), second);
     vpa_ledger_free(ledger);
 }
-END_TEST
 
 /* The object as decoded; its texts come on top. */
-START_TEST(a_vpa)
-{
+TEST(a_vpa) {
     ck_assert_uint_le(sizeof(struct slim_vpa), 416);
 }
-END_TEST
 
 /* A day of a VPA whose pods have containers that nobody else has, as those of a build. */
 static void build_for_a_day(struct checkpoint_names *names, struct vpa_autoscaler *v, int day)
@@ -108,8 +102,7 @@ static void build_for_a_day(struct checkpoint_names *names, struct vpa_autoscale
 #define DAYS_TO_SETTLE 200
 
 /* What was written of a container is forgotten with its history. */
-START_TEST(containers_that_come_and_go)
-{
+TEST(containers_that_come_and_go) {
     struct checkpoint_names names = {0};
     struct vpa_autoscaler *v = put_vpa("v", "app=web");
     size_t before = 0;
@@ -126,18 +119,8 @@ START_TEST(containers_that_come_and_go)
     ck_assert_str_eq(checkpoint_names_entry(&names, "ns", "v", "lost")->unreadable, "{}");
     checkpoint_names_release(&names);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_footprint");
-    TCase *tc = tcase_create("footprint");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, a_pod);
-    tcase_add_test(tc, a_note);
-    tcase_add_test(tc, a_vpa);
-    tcase_add_test(tc, containers_that_come_and_go);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("recommender_footprint", setup, teardown);
 }

@@ -56,8 +56,7 @@ static const struct {
     {"others", {{"X-Users", "a"}, {"X-Extr", "b"}, {"Authorization", "c"}}, "|||"},
 };
 
-START_TEST(reads_headers)
-{
+TEST_EACH(reads_headers, requests) {
     struct front_proxy *front = front_of(USUAL);
     struct caller caller;
 
@@ -69,10 +68,8 @@ START_TEST(reads_headers)
                   requests[_i].name, text_of_caller(&caller));
     front_proxy_unref(front);
 }
-END_TEST
 
-START_TEST(without_lists_no_header_counts)
-{
+TEST_TIMES(without_lists_no_header_counts, 3) {
     static const char *const empty[] = {"{}", "{\"data\":{}}", LISTS("[]", "[]", "[]", "[]")};
     struct front_proxy *front = front_of(empty[_i]);
     struct caller caller;
@@ -84,11 +81,9 @@ START_TEST(without_lists_no_header_counts)
     ck_assert_str_eq(text_of_caller(&caller), "|||");
     front_proxy_unref(front);
 }
-END_TEST
 
 /* Groups and extras together, whichever is one too many; users count for nothing. */
-START_TEST(values_are_bounded)
-{
+TEST_TIMES(values_are_bounded, 3) {
     static const char *const names[] = {"X-Group", "X-Extra-k"};
     struct front_proxy *front = front_of(USUAL);
     struct caller caller;
@@ -103,11 +98,9 @@ START_TEST(values_are_bounded)
     ck_assert_str_eq(caller.user, "alice");
     front_proxy_unref(front);
 }
-END_TEST
 
 /* Each reference is one; the last one that goes takes it along, which the sanitizers see. */
-START_TEST(references_are_counted)
-{
+TEST(references_are_counted) {
     struct front_proxy *front = front_of(USUAL);
     struct caller caller;
 
@@ -119,7 +112,6 @@ START_TEST(references_are_counted)
     front_proxy_unref(front);
     front_proxy_unref(NULL);
 }
-END_TEST
 
 static const struct {
     const char *config_map, *error;
@@ -133,26 +125,15 @@ static const struct {
     {"{\"data\":{\"requestheader-client-ca-file\":\"x\"}}", "requestheader-client-ca-file: "},
 };
 
-START_TEST(faults_are_told)
-{
+TEST_EACH(faults_are_told, faults) {
     struct vpa_error err = {0};
 
     ck_assert_ptr_null(front_proxy_new(json_of(faults[_i].config_map), &err));
     ck_assert_int_eq(err.code, VPA_INVALID);
     ck_assert_msg(strstr(err.text, faults[_i].error) == err.text, "%s", err.text);
 }
-END_TEST
-
-static void add(TCase *tc)
-{
-    tcase_add_loop_test(tc, reads_headers, 0, VPA_COUNT(requests));
-    tcase_add_loop_test(tc, without_lists_no_header_counts, 0, 3);
-    tcase_add_loop_test(tc, values_are_bounded, 0, 3);
-    tcase_add_test(tc, references_are_counted);
-    tcase_add_loop_test(tc, faults_are_told, 0, VPA_COUNT(faults));
-}
 
 int main(void)
 {
-    return run_case("recommender_front_proxy", add);
+    return run_tests("recommender_front_proxy", NULL, release_arena);
 }

@@ -81,8 +81,7 @@ static const struct {
      "parse \"http://a\\nb\": net/url: invalid control character in URL"},
 };
 
-START_TEST(splits_addresses)
-{
+TEST_EACH(splits_addresses, addresses) {
     struct prom_plan plan;
     struct vpa_error err;
     vpa_auto_buf url = VPA_BUF(4096);
@@ -100,7 +99,6 @@ START_TEST(splits_addresses)
     ck_assert_pstr_eq(plan.authorization, addresses[_i].header);
     prom_plan_release(&plan);
 }
-END_TEST
 
 /* The token first, then the flags, the environment, and what the address says. */
 static const struct {
@@ -113,8 +111,7 @@ static const struct {
     {"", "", "", "", "", "Basic YTpi"},
 };
 
-START_TEST(credentials_have_an_order)
-{
+TEST_EACH(credentials_have_an_order, credentials) {
     struct prom_plan plan;
     struct vpa_error err;
 
@@ -128,10 +125,8 @@ START_TEST(credentials_have_an_order)
     ck_assert_str_eq(plan.authorization, credentials[_i].header);
     prom_plan_release(&plan);
 }
-END_TEST
 
-START_TEST(refuses_bad_durations)
-{
+TEST(refuses_bad_durations) {
     struct prom_plan plan;
     struct vpa_error err;
 
@@ -149,10 +144,8 @@ START_TEST(refuses_bad_durations)
     ck_assert(
         vpa_str_starts_with(err.text, "history resolution  is not a valid Prometheus duration: "));
 }
-END_TEST
 
-START_TEST(asks_in_order_of_names)
-{
+TEST(asks_in_order_of_names) {
     struct prom_plan plan;
     struct vpa_error err;
     vpa_auto_buf text = VPA_BUF(4096);
@@ -173,11 +166,9 @@ START_TEST(asks_in_order_of_names)
         "http://prom/api/v1/query?c=x+y&d+e=&dedup=true&query=labels%5B8d%5D&time=1768435200");
     prom_plan_release(&plan);
 }
-END_TEST
 
 /* A range of one's own, by GET. */
-START_TEST(asks_for_ranges)
-{
+TEST(asks_for_ranges) {
     const struct prom_range range = {.query = "up{a=\"b\"}",
                                      .start = vpa_time_from_unix(T0 - 60, 0),
                                      .end = vpa_time_from_unix(T0, 0),
@@ -194,10 +185,8 @@ START_TEST(asks_for_ranges)
                      "up%7Ba%3D%22b%22%7D&start=1768435140&step=15");
     prom_plan_release(&plan);
 }
-END_TEST
 
-START_TEST(prints_metrics)
-{
+TEST(prints_metrics) {
     const struct vpa_label both[] = {{"__name__", "up"}, {"job", "a\"b"}};
     vpa_auto_buf text = VPA_BUF(256);
 
@@ -210,7 +199,6 @@ START_TEST(prints_metrics)
     prom_format_metric(&(struct vpa_labels){.count = 0}, &text);
     ck_assert_str_eq(vpa_buf_text(&text), "{}");
 }
-END_TEST
 
 /* ---- answers ---- */
 
@@ -275,8 +263,7 @@ static const struct {
      "cannot get usage history: cannot get container ID from labels: {ns=\"n\", pod=\"p\"}"},
 };
 
-START_TEST(refuses_bad_answers)
-{
+TEST_EACH(refuses_bad_answers, bad_answers) {
     struct prom_plan plan;
     struct history history;
     struct vpa_error err = {0};
@@ -291,7 +278,6 @@ START_TEST(refuses_bad_answers)
     history_release(&history);
     prom_plan_release(&plan);
 }
-END_TEST
 
 static void add(struct history *h, enum prom_kind kind, const char *body)
 {
@@ -300,8 +286,7 @@ static void add(struct history *h, enum prom_kind kind, const char *body)
     ck_assert_msg(history_add_answer(h, kind, 200, body, strlen(body), &err) == 0, "%s", err.text);
 }
 
-START_TEST(puts_series_together_in_order_of_time)
-{
+TEST(puts_series_together_in_order_of_time) {
     static const int64_t want_millis[] = {-1500, 0, 1000, 2000, 2000, 3000};
     static const int64_t want_amounts[] = {7000, 6000, 1000, 4000, 5000, 3000};
     struct prom_plan plan;
@@ -330,11 +315,9 @@ START_TEST(puts_series_together_in_order_of_time)
     history_release(&history);
     prom_plan_release(&plan);
 }
-END_TEST
 
 /* Each the other way round, with nothing that is in order already. */
-START_TEST(turns_series_round)
-{
+TEST(turns_series_round) {
     struct prom_plan plan;
     struct history history;
     struct vpa_error err;
@@ -352,10 +335,8 @@ START_TEST(turns_series_round)
     history_release(&history);
     prom_plan_release(&plan);
 }
-END_TEST
 
-START_TEST(takes_the_labels_seen_last)
-{
+TEST(takes_the_labels_seen_last) {
     struct prom_plan plan;
     struct history history;
     struct vpa_error err;
@@ -385,10 +366,8 @@ START_TEST(takes_the_labels_seen_last)
     history_release(&history);
     prom_plan_release(&plan);
 }
-END_TEST
 
-START_TEST(feeds_the_model)
-{
+TEST(feeds_the_model) {
     struct vpa_aggregation aggregation;
     struct prom_plan plan;
     struct history history;
@@ -412,7 +391,6 @@ START_TEST(feeds_the_model)
     vpa_cluster_free(cluster);
     vpa_aggregation_release(&aggregation);
 }
-END_TEST
 
 /* ---- what is fetched ---- */
 
@@ -424,8 +402,7 @@ static void answer_backwards(void *ctx, const struct vpa_memory_request *q,
     vpa_memory_reply_json(r, 200, MATRIX(SERIES("[2,\"2\"]") "," SERIES("[1,\"1\"]")));
 }
 
-START_TEST(what_was_fetched_is_in_order_of_time)
-{
+TEST(what_was_fetched_is_in_order_of_time) {
     struct vpa_clock *clock = vpa_clock_new_manual(vpa_time_from_unix(T0, 0));
     struct vpa_loop *loop = vpa_loop_new(clock);
     struct vpa_transport *transport = vpa_memory_transport_new(loop, answer_backwards, NULL);
@@ -448,7 +425,6 @@ START_TEST(what_was_fetched_is_in_order_of_time)
     vpa_loop_free(loop);
     vpa_clock_free(clock);
 }
-END_TEST
 
 /* ---- how long it takes ---- */
 
@@ -493,8 +469,7 @@ static const struct {
      5 * VPA_MINUTE},
 };
 
-START_TEST(the_time_of_requests_is_measured_and_bounded)
-{
+TEST_EACH(the_time_of_requests_is_measured_and_bounded, answers) {
     struct vpa_clock *clock = vpa_clock_new_manual(vpa_time_from_unix(T0, 0));
     struct vpa_loop *loop = vpa_loop_new(clock);
     struct vpa_transport *transport = vpa_memory_transport_new(loop, refuse_post, NULL);
@@ -524,7 +499,6 @@ START_TEST(the_time_of_requests_is_measured_and_bounded)
     vpa_loop_free(loop);
     vpa_clock_free(clock);
 }
-END_TEST
 
 /* ---- servers that refuse POST ---- */
 
@@ -544,8 +518,7 @@ static const struct {
 } refusals[] = {{403, true},  {405, true},  {501, true},  {400, false}, {401, false},
                 {404, false}, {406, false}, {500, false}, {502, false}, {503, false}};
 
-START_TEST(who_refuses_post_is_asked_by_get)
-{
+TEST_EACH(who_refuses_post_is_asked_by_get, refusals) {
     struct vpa_clock *clock = vpa_clock_new_manual(vpa_time_from_unix(T0, 0));
     struct vpa_loop *loop = vpa_loop_new(clock);
     struct vpa_transport *transport = vpa_memory_transport_new(loop, refuse_post_with, NULL);
@@ -566,29 +539,8 @@ START_TEST(who_refuses_post_is_asked_by_get)
     vpa_loop_free(loop);
     vpa_clock_free(clock);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_history");
-    TCase *tcase = tcase_create("history");
-
-    tcase_add_checked_fixture(tcase, setup, NULL);
-    tcase_add_loop_test(tcase, splits_addresses, 0, (int)VPA_COUNT(addresses));
-    tcase_add_loop_test(tcase, credentials_have_an_order, 0, (int)VPA_COUNT(credentials));
-    tcase_add_test(tcase, refuses_bad_durations);
-    tcase_add_test(tcase, asks_in_order_of_names);
-    tcase_add_test(tcase, asks_for_ranges);
-    tcase_add_test(tcase, prints_metrics);
-    tcase_add_loop_test(tcase, refuses_bad_answers, 0, (int)VPA_COUNT(bad_answers));
-    tcase_add_test(tcase, puts_series_together_in_order_of_time);
-    tcase_add_test(tcase, turns_series_round);
-    tcase_add_test(tcase, what_was_fetched_is_in_order_of_time);
-    tcase_add_test(tcase, takes_the_labels_seen_last);
-    tcase_add_test(tcase, feeds_the_model);
-    tcase_add_loop_test(tcase, the_time_of_requests_is_measured_and_bounded, 0,
-                        (int)VPA_COUNT(answers));
-    tcase_add_loop_test(tcase, who_refuses_post_is_asked_by_get, 0, (int)VPA_COUNT(refusals));
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return run_tests("recommender_history", setup, NULL);
 }

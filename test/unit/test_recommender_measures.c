@@ -71,8 +71,7 @@ static void use_cpu(const char *pod, vpa_amount millis)
 }
 
 /* 300m and 600m of 500m: 0.8 of a core served of 1.0 recommended and 0.9 used. */
-START_TEST(slack_and_unserved_of_an_algorithm)
-{
+TEST(slack_and_unserved_of_an_algorithm) {
     struct vpa_autoscaler *v = put_vpa("v", "app=web");
 
     put_pod("p", "{\"app\":\"web\"}");
@@ -98,10 +97,8 @@ START_TEST(slack_and_unserved_of_an_algorithm)
     ck_assert_double_eq_tol(total(SLACK, "vpa", "cpu"), 0, 1e-12); /* of this pass */
     ck_assert_uint_eq(measures_metrics[SINGLE]->series.count, 0);
 }
-END_TEST
 
-START_TEST(each_algorithm_has_its_own)
-{
+TEST(each_algorithm_has_its_own) {
     struct vpa_autoscaler *v = put_vpa("v", "app=web");
     struct vpa_parameters p;
     struct vpa_error err;
@@ -118,11 +115,9 @@ START_TEST(each_algorithm_has_its_own)
     ck_assert_double_eq_tol(total(SLACK, "crane", "cpu"), 0.5, 1e-12);
     ck_assert(total(RECOMMENDED, "vpa", "cpu") == 0);
 }
-END_TEST
 
 /* A kill is one, and what it asks for is not usage. */
-START_TEST(kills_are_counted)
-{
+TEST(kills_are_counted) {
     struct vpa_autoscaler *v = put_vpa("v", "app=web");
     struct vpa_error err;
 
@@ -134,10 +129,8 @@ START_TEST(kills_are_counted)
     ck_assert(total(USED, "vpa", "memory") == 0);
     ck_assert_uint_eq(measures_metrics[SLACK]->series.count, 0);
 }
-END_TEST
 
-START_TEST(a_target_that_is_not_the_stored_one_is_a_change)
-{
+TEST(a_target_that_is_not_the_stored_one_is_a_change) {
     struct vpa_object *object = simple_vpa(&arena, "v");
     struct vpa_autoscaler *v =
         vpa_cluster_put_vpa(c, object, selector_of(&arena, "app=web"), NULL, now);
@@ -153,10 +146,8 @@ START_TEST(a_target_that_is_not_the_stored_one_is_a_change)
     ck_assert(total(CHANGES, "vpa", "cpu") == 1);
     ck_assert(total(CHANGES, "vpa", "memory") == 0);
 }
-END_TEST
 
-START_TEST(a_vpa_is_measured_where_asked)
-{
+TEST(a_vpa_is_measured_where_asked) {
     static const char *const names[] = {"v", "w"};
 
     begin("other/*, ns/v");
@@ -182,12 +173,10 @@ START_TEST(a_vpa_is_measured_where_asked)
     ck_assert_uint_eq(measures_metrics[SINGLE + USED]->series.count, 0);
     ck_assert_double_eq_tol(total(USED, "vpa", "cpu"), 0.7, 1e-12);
 }
-END_TEST
 
 /* What a VPA that is measured by itself has of its own: kills, changes of either resource, and that
  * the passes add up while it stays. */
-START_TEST(a_vpa_has_kills_and_changes_of_its_own)
-{
+TEST(a_vpa_has_kills_and_changes_of_its_own) {
     struct vpa_object *object = simple_vpa(&arena, "v");
     struct vpa_recommendation first = targets("500m"), other = targets("2");
     struct vpa_error err;
@@ -218,11 +207,9 @@ START_TEST(a_vpa_has_kills_and_changes_of_its_own)
     measures_end_pass(measures);
     ck_assert(single(CHANGES, "v", "cpu") == 3);
 }
-END_TEST
 
 /* A target of memory that is another byte. */
-START_TEST(memory_changes_are_counted)
-{
+TEST(memory_changes_are_counted) {
     struct vpa_object *object = simple_vpa(&arena, "v");
     struct vpa_recommendation first = targets("500m"), other = targets("500m");
 
@@ -240,10 +227,8 @@ START_TEST(memory_changes_are_counted)
     ck_assert(total(CHANGES, "vpa", "memory") == 1);
     ck_assert(total(CHANGES, "vpa", "cpu") == 0);
 }
-END_TEST
 
-START_TEST(no_more_than_a_thousand_vpas)
-{
+TEST(no_more_than_a_thousand_vpas) {
     begin("*/*");
     for (int i = 0; i <= MEASURES_VPAS_MAX; i++) {
         const char *name = vpa_arena_printf(&arena, "v%04d", i);
@@ -260,10 +245,8 @@ START_TEST(no_more_than_a_thousand_vpas)
     ck_assert(single(USED, "v1000", "cpu") == 0);
     ck_assert_double_eq_tol(total(USED, "vpa", "cpu"), 0.6, 1e-12);
 }
-END_TEST
 
-START_TEST(the_leader_counts)
-{
+TEST(the_leader_counts) {
     bool standby = true;
     struct vpa_autoscaler *v = put_vpa("v", "app=web");
 
@@ -274,7 +257,6 @@ START_TEST(the_leader_counts)
     measures_end_pass(measures);
     ck_assert_uint_eq(measures_metrics[USED]->series.count, 0);
 }
-END_TEST
 
 static const struct {
     const char *list;
@@ -286,8 +268,7 @@ static const struct {
     {"a/b/", "\"a/b/\""}, {"*/v", "\"*/v\""}, {"a/b,c", "\"c\""},
 };
 
-START_TEST(lists_are_checked)
-{
+TEST_EACH(lists_are_checked, lists) {
     struct vpa_error err = {.text = ""};
     int result = measures_check(lists[_i].list, &err);
 
@@ -295,24 +276,8 @@ START_TEST(lists_are_checked)
     if (lists[_i].wrong)
         ck_assert_ptr_nonnull(strstr(err.text, lists[_i].wrong));
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_measures");
-    TCase *tc = tcase_create("measures");
-
-    tcase_add_checked_fixture(tc, setup_measures, teardown_measures);
-    tcase_add_test(tc, slack_and_unserved_of_an_algorithm);
-    tcase_add_test(tc, each_algorithm_has_its_own);
-    tcase_add_test(tc, kills_are_counted);
-    tcase_add_test(tc, a_target_that_is_not_the_stored_one_is_a_change);
-    tcase_add_test(tc, a_vpa_is_measured_where_asked);
-    tcase_add_test(tc, a_vpa_has_kills_and_changes_of_its_own);
-    tcase_add_test(tc, memory_changes_are_counted);
-    tcase_add_test(tc, no_more_than_a_thousand_vpas);
-    tcase_add_test(tc, the_leader_counts);
-    tcase_add_loop_test(tc, lists_are_checked, 0, (int)(sizeof(lists) / sizeof(lists[0])));
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("recommender_measures", setup_measures, teardown_measures);
 }

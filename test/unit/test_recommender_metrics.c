@@ -61,8 +61,7 @@ static const char *const at_first[] = {
     "vpa_recommender_self_test_failures_total{step=\"listener\"} 0",
 };
 
-START_TEST(those_of_the_api_are_there_from_the_start)
-{
+TEST(those_of_the_api_are_there_from_the_start) {
     metrics_start();
     for (size_t i = 0; i < VPA_COUNT(at_first); i++)
         ck_assert_msg(shows(at_first[i]), "%s", at_first[i]);
@@ -73,10 +72,8 @@ START_TEST(those_of_the_api_are_there_from_the_start)
         ck_assert_msg(shows(line), "%s", line);
     }
 }
-END_TEST
 
-START_TEST(our_counters_are_there_from_the_start)
-{
+TEST(our_counters_are_there_from_the_start) {
     static const char saved[] =
         "vpa_recommender_failures_total{message=\"Cannot save checkpoint for VPA\"} ";
 
@@ -94,14 +91,12 @@ START_TEST(our_counters_are_there_from_the_start)
     ck_assert(
         shows("vpa_recommender_failures_total{message=\"Cannot save checkpoint for VPA\"} 2"));
 }
-END_TEST
 
 #define RELATIVE "vpa_quality_usage_recommendation_relative_diffs"
 
 /* A core used of two that were recommended. */
 /* Counters of every table, for tests and golden cases that come one after the other. */
-START_TEST(all_begin_anew)
-{
+TEST(all_begin_anew) {
     sample(VPA_KIND_CPU, false, 100, 0);
     vpa_metric_add(&metrics_failures, 3, "A test failed");
     vpa_metric_inc(&api_meter_repairs, "caBundle");
@@ -110,10 +105,8 @@ START_TEST(all_begin_anew)
     ck_assert(!shows("vpa_recommender_registration_repairs_total{what=\"caBundle\"} 1"));
     ck_assert_ptr_null(strstr(vpa_buf_text(&page), "A test failed"));
 }
-END_TEST
 
-START_TEST(usage_below_the_recommendation)
-{
+TEST(usage_below_the_recommendation) {
     sample(VPA_KIND_CPU, false, 1000, 2000);
     ck_assert(
         shows(RELATIVE "_sum{is_oom=\"false\",resource=\"cpu\",update_mode=\"Recreate\"} -0.5"));
@@ -123,11 +116,9 @@ START_TEST(usage_below_the_recommendation)
     ck_assert(shows("vpa_quality_cpu_recommendation_over_usage_diffs_cores_sum{"
                     "recommendation_missing=\"false\",update_mode=\"Recreate\"} 1"));
 }
-END_TEST
 
 /* A standby that looks on recommends the same: that is counted where it is written. */
-START_TEST(a_standby_counts_no_change)
-{
+TEST_TIMES(a_standby_counts_no_change, 2) {
     bool standby = _i == 1;
     const struct recommender_quality quality = {&standby, NULL};
     struct vpa_model_hooks hooks = recommender_quality_hooks(&quality);
@@ -136,11 +127,9 @@ START_TEST(a_standby_counts_no_change)
     ck_assert(shows("vpa_quality_relative_recommendation_changes_sum{resource=\"cpu\",update_mode="
                     "\"Recreate\",vpa_size_log2=\"1\"} 0.5") == !standby);
 }
-END_TEST
 
 /* Three megabytes used of two that were recommended. */
-START_TEST(usage_above_the_recommendation)
-{
+TEST(usage_above_the_recommendation) {
     sample(VPA_KIND_MEMORY, true, 3000000, 2000000);
     ck_assert(
         shows(RELATIVE "_sum{is_oom=\"true\",resource=\"memory\",update_mode=\"Recreate\"} 0.5"));
@@ -149,22 +138,18 @@ START_TEST(usage_above_the_recommendation)
     ck_assert(shows("vpa_quality_mem_recommendation_lower_equal_usage_diffs_bytes_sum{is_oom="
                     "\"true\",recommendation_missing=\"false\",update_mode=\"Recreate\"} 1e+06"));
 }
-END_TEST
 
 /* The share that nobody used, of memory. */
-START_TEST(memory_below_the_recommendation)
-{
+TEST(memory_below_the_recommendation) {
     sample(VPA_KIND_MEMORY, false, 2000000, 3000000);
     ck_assert(shows("vpa_quality_mem_recommendation_over_usage_diffs_bytes_sum{is_oom=\"false\","
                     "recommendation_missing=\"false\",update_mode=\"Recreate\"} 1e+06"));
     ck_assert(!strstr(vpa_buf_text(&page), "vpa_quality_mem_recommendation_lower_equal_usage_"
                                            "diffs_bytes_sum"));
 }
-END_TEST
 
 /* Without a recommendation there is nothing to compare with, and that is counted. */
-START_TEST(usage_without_a_recommendation)
-{
+TEST(usage_without_a_recommendation) {
     sample(VPA_KIND_CPU, false, 1000, 0);
     ck_assert(shows("vpa_quality_usage_sample_missing_recommendation_count{is_oom=\"false\","
                     "resource=\"cpu\",update_mode=\"Recreate\"} 1"));
@@ -173,11 +158,9 @@ START_TEST(usage_without_a_recommendation)
     ck_assert(!strstr(vpa_buf_text(&page), RELATIVE "_sum"));
     ck_assert(!strstr(vpa_buf_text(&page), "vpa_quality_cpu_recommendations_cores_sum"));
 }
-END_TEST
 
 /* Counts of lookups that did not happen are no series. */
-START_TEST(lookups_are_counted_by_source)
-{
+TEST(lookups_are_counted_by_source) {
     metrics_resource_lookups(&(struct vpa_lookups){.from_spec = 2});
     ck_assert(shows("vpa_resources_get_resources_count{source=\"Pod.Spec.Containers\"} 2"));
     ck_assert(!strstr(vpa_buf_text(&page), "Pod.Status.ContainerStatuses"));
@@ -186,7 +169,6 @@ START_TEST(lookups_are_counted_by_source)
     ck_assert(
         shows("vpa_resources_get_resources_count{source=\"Pod.Status.ContainerStatuses\"} 3"));
 }
-END_TEST
 
 #define OBJECTS(mode, api, recommended, matches)                                                   \
     "vpa_recommender_vpa_objects_count{api=\"" api "\",has_recommendation=\"" recommended          \
@@ -194,8 +176,7 @@ END_TEST
 
 /* What the last whole pass counted, in the version that is read; the older ones show 0. A mode that
  * the CRD does not know shows only what it has. */
-START_TEST(objects_are_counted_by_what_they_have)
-{
+TEST(objects_are_counted_by_what_they_have) {
     struct metrics_objects *objects = metrics_objects_begin();
 
     metrics_objects_add(objects, "Off", true, true, false);
@@ -216,24 +197,8 @@ START_TEST(objects_are_counted_by_what_they_have)
     ck_assert(shows(OBJECTS("Auto", "v1", "true", "true") " 0"));
     ck_assert(shows(OBJECTS("Off", "v1", "true", "true") " 2"));
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_metrics");
-    TCase *c = tcase_create("recommender_metrics");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_loop_test(c, a_standby_counts_no_change, 0, 2);
-    tcase_add_test(c, our_counters_are_there_from_the_start);
-    tcase_add_test(c, those_of_the_api_are_there_from_the_start);
-    tcase_add_test(c, all_begin_anew);
-    tcase_add_test(c, usage_below_the_recommendation);
-    tcase_add_test(c, usage_above_the_recommendation);
-    tcase_add_test(c, memory_below_the_recommendation);
-    tcase_add_test(c, usage_without_a_recommendation);
-    tcase_add_test(c, lookups_are_counted_by_source);
-    tcase_add_test(c, objects_are_counted_by_what_they_have);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("recommender_metrics", setup, teardown);
 }

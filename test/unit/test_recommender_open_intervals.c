@@ -18,8 +18,7 @@ static int64_t target_memory(void)
     "{\"referenceTimestamp\":\"2026-01-16T00:00:00Z\",\"bucketWeights\":{\"30\":10000},"           \
     "\"totalWeight\":1}"
 
-START_TEST(peaks_of_open_intervals_outlive_a_restart)
-{
+TEST(peaks_of_open_intervals_outlive_a_restart) {
     use_a_peak(NULL);
     ck_assert_uint_eq(count_writes("PATCH", "/web-app"), 1); /* in the same call as the status */
     int64_t before = target_memory();
@@ -31,7 +30,6 @@ START_TEST(peaks_of_open_intervals_outlive_a_restart)
         ck_assert_int_eq(target_memory(), before);
     }
 }
-END_TEST
 
 /* An eviction at 12:02, and later more usage than it tells of. */
 static void use_a_peak_after_an_eviction(const char *flag)
@@ -46,8 +44,7 @@ static void use_a_peak_after_an_eviction(const char *flag)
 }
 
 /* The API server tells a new process of it once more. */
-START_TEST(an_eviction_counts_once_beside_a_resumed_interval)
-{
+TEST(an_eviction_counts_once_beside_a_resumed_interval) {
     use_a_peak_after_an_eviction(NULL);
     int64_t before = target_memory();
     for (int i = 0; i < 2; i++) {
@@ -62,7 +59,6 @@ START_TEST(an_eviction_counts_once_beside_a_resumed_interval)
     pass(USAGE("1", "1Gi"));
     ck_assert_int_gt(target_memory(), before * 11 / 10);
 }
-END_TEST
 
 #define APP_IS(restarts, state)                                                                    \
     APPLY("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"web-1\","              \
@@ -71,8 +67,7 @@ END_TEST
           "\"name\":\"app\",\"restartCount\":" restarts ",\"state\":" state "}]}}")
 
 /* Nodes date them by clocks of their own, and nobody tells of them again. */
-START_TEST(a_kill_counts_beside_a_resumed_interval)
-{
+TEST(a_kill_counts_beside_a_resumed_interval) {
     change(APP_IS("0", "{\"running\":{}}"));
     use_a_peak(NULL);
     int64_t before = target_memory();
@@ -83,18 +78,15 @@ START_TEST(a_kill_counts_beside_a_resumed_interval)
     pass(USAGE("1", "1Gi"));
     ck_assert_int_gt(target_memory(), before * 11 / 10);
 }
-END_TEST
 
 /* Nobody knows what an eviction did to an interval that was lost. */
-START_TEST(an_eviction_counts_again_in_a_new_interval)
-{
+TEST(an_eviction_counts_again_in_a_new_interval) {
     use_a_peak_after_an_eviction(OFF);
     stop();
     start(OFF);
     pass(USAGE("1", "300Mi"));
     ck_assert_int_gt(target_memory(), (int64_t)1200 << 20);
 }
-END_TEST
 
 /* Of the last pass. */
 static bool wrote_intervals(void)
@@ -109,8 +101,7 @@ static bool wrote_intervals(void)
     return false;
 }
 
-START_TEST(intervals_are_written_when_they_change)
-{
+TEST(intervals_are_written_when_they_change) {
     start("--checkpoint-max-age=10m");
     pass(USAGE("1", "1Gi"));
     ck_assert(wrote_intervals());
@@ -136,10 +127,8 @@ START_TEST(intervals_are_written_when_they_change)
     pass(USAGE("1", "1Gi"));
     ck_assert_ptr_nonnull(strstr(annotation(VPA_OPEN_INTERVALS_ANNOTATION), "\"peaks\":[]"));
 }
-END_TEST
 
-START_TEST(without_the_flag_a_restart_forgets_them)
-{
+TEST(without_the_flag_a_restart_forgets_them) {
     use_a_peak(OFF);
     ck_assert_ptr_null(annotation(VPA_OPEN_INTERVALS_ANNOTATION));
     stop();
@@ -156,13 +145,11 @@ START_TEST(without_the_flag_a_restart_forgets_them)
     pass(USAGE("1", "1Gi"));
     ck_assert_int_lt(target_memory(), (int64_t)2 << 30);
 }
-END_TEST
 
 static const char *const other_annotations[] = {"", "\"annotations\":{},",
                                                 "\"annotations\":{\"team\":\"a\"},"};
 
-START_TEST(the_annotations_of_others_stay)
-{
+TEST_EACH(the_annotations_of_others_stay, other_annotations) {
     put_checkpoint(other_annotations[_i], EMPTY);
     use_a_peak(NULL);
     ck_assert_uint_eq(count_writes("POST", "checkpoints"), 0);
@@ -170,10 +157,8 @@ START_TEST(the_annotations_of_others_stay)
     if (_i == 2)
         ck_assert_str_eq(annotation("team"), "a");
 }
-END_TEST
 
-START_TEST(annotations_that_were_taken_away_come_back)
-{
+TEST(annotations_that_were_taken_away_come_back) {
     use_a_peak(NULL);
     put_checkpoint("", EMPTY);
     pass(USAGE("1", "5Gi")); /* a new peak, to be written */
@@ -182,11 +167,9 @@ START_TEST(annotations_that_were_taken_away_come_back)
     pass(USAGE("1", "1Gi"));
     ck_assert_uint_eq(count_writes("PATCH", "/web-app"), 1);
 }
-END_TEST
 
 /* The target is told anew when the checkpoint is due, within an hour. */
-START_TEST(a_target_that_was_taken_away_comes_back_when_due)
-{
+TEST(a_target_that_was_taken_away_comes_back_when_due) {
     start(NULL);
     pass(USAGE("1", "1Gi"));
     put_checkpoint(other_annotations[2], EMPTY);
@@ -197,7 +180,6 @@ START_TEST(a_target_that_was_taken_away_comes_back_when_due)
     ck_assert_str_eq(annotation(VPA_HISTORY_TARGET_ANNOTATION), "Deployment/web");
     ck_assert_str_eq(annotation("team"), "a");
 }
-END_TEST
 
 static bool refuse_patches(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -208,8 +190,7 @@ static bool refuse_patches(const struct vpa_memory_request *q, struct vpa_memory
     return true;
 }
 
-START_TEST(a_patch_that_is_refused_is_tried_once_more)
-{
+TEST(a_patch_that_is_refused_is_tried_once_more) {
     put_checkpoint(other_annotations[2], EMPTY);
     use_a_peak(NULL);
     hook = refuse_patches;
@@ -220,7 +201,6 @@ START_TEST(a_patch_that_is_refused_is_tried_once_more)
     ck_assert(wrote_intervals());
     ck_assert_str_eq(annotation("team"), "a");
 }
-END_TEST
 
 /* As a policy of the cluster may. What the patch tests, and whether members can be added, the API
  * server sees first. */
@@ -237,8 +217,7 @@ static bool refuse_what_fits(const struct vpa_memory_request *q, struct vpa_memo
 }
 
 /* Annotations that came, or that went, while nobody looked. */
-START_TEST(the_reason_of_a_refusal_is_told)
-{
+TEST_TIMES(the_reason_of_a_refusal_is_told, 2) {
     put_checkpoint(_i ? "" : other_annotations[2], EMPTY);
     use_a_peak(NULL);
     put_checkpoint(_i ? other_annotations[2] : "", EMPTY);
@@ -248,7 +227,6 @@ START_TEST(the_reason_of_a_refusal_is_told)
     ck_assert_uint_eq(hook_calls, 1);
     ck_assert_msg(logged("peaks are not wanted here") == 1, "%s", logged_text());
 }
-END_TEST
 
 static bool have_a_conflict(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -260,8 +238,7 @@ static bool have_a_conflict(const struct vpa_memory_request *q, struct vpa_memor
 }
 
 /* It says nothing about the annotations. */
-START_TEST(a_patch_in_conflict_waits_for_the_next_pass)
-{
+TEST(a_patch_in_conflict_waits_for_the_next_pass) {
     put_checkpoint(other_annotations[2], EMPTY);
     use_a_peak(NULL);
     hook = have_a_conflict;
@@ -273,7 +250,6 @@ START_TEST(a_patch_in_conflict_waits_for_the_next_pass)
     ck_assert_uint_eq(hook_calls, 2);
     ck_assert(wrote_intervals());
 }
-END_TEST
 
 /* Upstream has closed an interval in between: its peak is in the history by now. */
 static bool refuse_first_patch(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
@@ -282,8 +258,7 @@ static bool refuse_first_patch(const struct vpa_memory_request *q, struct vpa_me
 }
 
 /* What is tried again as if they were gone replaces none that are there. */
-START_TEST(a_patch_that_is_refused_once_takes_no_annotations)
-{
+TEST(a_patch_that_is_refused_once_takes_no_annotations) {
     put_checkpoint(other_annotations[2], EMPTY);
     use_a_peak(NULL);
     hook = refuse_first_patch;
@@ -294,10 +269,8 @@ START_TEST(a_patch_that_is_refused_once_takes_no_annotations)
     ck_assert(wrote_intervals());
     ck_assert_str_eq(annotation("team"), "a");
 }
-END_TEST
 
-START_TEST(annotations_that_came_since_the_list_stay)
-{
+TEST(annotations_that_came_since_the_list_stay) {
     put_checkpoint("", EMPTY);
     start(NULL);
     put_checkpoint(other_annotations[2], EMPTY);
@@ -305,10 +278,8 @@ START_TEST(annotations_that_came_since_the_list_stay)
     ck_assert_ptr_nonnull(annotation(VPA_OPEN_INTERVALS_ANNOTATION));
     ck_assert_str_eq(annotation("team"), "a");
 }
-END_TEST
 
-START_TEST(intervals_of_another_history_are_ignored)
-{
+TEST_TIMES(intervals_of_another_history_are_ignored, 2) {
     use_a_peak(NULL);
     stop();
     put_checkpoint(vpa_arena_printf(&arena,
@@ -325,7 +296,6 @@ START_TEST(intervals_of_another_history_are_ignored)
     else /* the same text counts beside its own history */
         ck_assert_int_gt(target_memory(), (int64_t)4 << 30);
 }
-END_TEST
 
 static const char *const unreadable[] = {
     "",
@@ -336,8 +306,7 @@ static const char *const unreadable[] = {
     "{\\\"history\\\":\\\"" EMPTY_HASH "\\\",\\\"intervals\\\":[{\\\"pod\\\":\\\"web-1\\\","
     "\\\"uid\\\":\\\"00000000\\\",\\\"end\\\":\\\"2027-01-16T12:00:00Z\\\",\\\"usage\\\":1}]}"};
 
-START_TEST(goes_on_without_intervals_that_cannot_be_read)
-{
+TEST_EACH(goes_on_without_intervals_that_cannot_be_read, unreadable) {
     put_checkpoint(
         vpa_arena_printf(&arena, "\"annotations\":{\"" VPA_OPEN_INTERVALS_ANNOTATION "\":\"%s\"},",
                          unreadable[_i]),
@@ -347,32 +316,8 @@ START_TEST(goes_on_without_intervals_that_cannot_be_read)
     ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-app-unreadable"));
     ck_assert_ptr_nonnull(strstr(annotation(VPA_OPEN_INTERVALS_ANNOTATION), "\"peaks\":[["));
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_open_intervals");
-    TCase *tcase = tcase_create("open_intervals");
-
-    tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, peaks_of_open_intervals_outlive_a_restart);
-    tcase_add_test(tcase, an_eviction_counts_once_beside_a_resumed_interval);
-    tcase_add_test(tcase, a_kill_counts_beside_a_resumed_interval);
-    tcase_add_test(tcase, an_eviction_counts_again_in_a_new_interval);
-    tcase_add_test(tcase, intervals_are_written_when_they_change);
-    tcase_add_test(tcase, without_the_flag_a_restart_forgets_them);
-    tcase_add_loop_test(tcase, the_annotations_of_others_stay, 0, VPA_COUNT(other_annotations));
-    tcase_add_test(tcase, annotations_that_were_taken_away_come_back);
-    tcase_add_test(tcase, a_target_that_was_taken_away_comes_back_when_due);
-    tcase_add_test(tcase, a_patch_that_is_refused_is_tried_once_more);
-    tcase_add_test(tcase, a_patch_that_is_refused_once_takes_no_annotations);
-    tcase_add_loop_test(tcase, the_reason_of_a_refusal_is_told, 0, 2);
-    tcase_add_test(tcase, a_patch_in_conflict_waits_for_the_next_pass);
-    tcase_add_test(tcase, annotations_that_came_since_the_list_stay);
-    tcase_add_loop_test(tcase, intervals_of_another_history_are_ignored, 0, 2);
-    tcase_add_loop_test(tcase, goes_on_without_intervals_that_cannot_be_read, 0,
-                        VPA_COUNT(unreadable));
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return run_tests_within(60, "recommender_open_intervals", setup, teardown);
 }

@@ -15,8 +15,7 @@ static void put_others(int count)
 }
 
 /* Of those that are not loaded the newest would count. */
-START_TEST(of_many_under_other_names_the_first_are_loaded)
-{
+TEST_TIMES(of_many_under_other_names_the_first_are_loaded, 2) {
     const int others = 16 + _i;
 
     put_others(others);
@@ -29,21 +28,17 @@ START_TEST(of_many_under_other_names_the_first_are_loaded)
     ck_assert_uint_eq(
         logged(_i == 0 ? "count=1 first=\"shop/other-99\"" : "count=2 first=\"shop/other-16\""), 1);
 }
-END_TEST
 
 /* It comes behind all of them. */
-START_TEST(what_has_the_right_name_is_always_loaded)
-{
+TEST(what_has_the_right_name_is_always_loaded) {
     put_others(20);
     put_checkpoint_named("web-app", "", "2026-01-15T11:59:00Z", TWO_CORES);
     start(NULL);
     pass(USAGE("100m", "100Mi"));
     ck_assert_int_gt(target_cpu(), 1000);
 }
-END_TEST
 
-START_TEST(as_many_as_are_loaded_say_nothing)
-{
+TEST(as_many_as_are_loaded_say_nothing) {
     put_others(15);
     put_checkpoint_named("other-99", "", "2026-01-15T11:59:00Z", TWO_CORES);
     capture_log(0);
@@ -52,11 +47,9 @@ START_TEST(as_many_as_are_loaded_say_nothing)
     ck_assert_int_gt(target_cpu(), 1000);
     ck_assert_uint_eq(logged(SURPLUS), 0);
 }
-END_TEST
 
 /* Somebody who has many keeps no other container waiting. */
-START_TEST(each_container_has_its_own_count)
-{
+TEST(each_container_has_its_own_count) {
     put_others(20);
     change(APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"
                  "\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"zz\",\"namespace\":"
@@ -67,19 +60,8 @@ START_TEST(each_container_has_its_own_count)
     ck_assert_uint_eq(logged("it will be kept aside"), 1);
     ck_assert_uint_eq(logged("count=4 first=\"shop/other-16\""), 1);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_other_names");
-    TCase *tcase = tcase_create("load");
-
-    tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_loop_test(tcase, of_many_under_other_names_the_first_are_loaded, 0, 2);
-    tcase_add_test(tcase, what_has_the_right_name_is_always_loaded);
-    tcase_add_test(tcase, as_many_as_are_loaded_say_nothing);
-    tcase_add_test(tcase, each_container_has_its_own_count);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return run_tests_within(60, "recommender_other_names", setup, teardown);
 }

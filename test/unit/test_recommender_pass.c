@@ -8,8 +8,7 @@
 /* ---- restart ---- */
 
 /* A process that dies at any moment loses nothing but the samples of the last pass. */
-START_TEST(goes_on_after_a_kill)
-{
+TEST_TIMES(goes_on_after_a_kill, 5) {
     static const char *const usages[] = {USAGE("900m", "300Mi"), USAGE("250m", "310Mi"),
                                          USAGE("250m", "290Mi"), USAGE("240m", "305Mi")};
 
@@ -30,7 +29,6 @@ START_TEST(goes_on_after_a_kill)
     /* Within one bucket, that is 5 %. */
     ck_assert_int_le(llabs(restarted - target_cpu()) * 100, target_cpu() * 5);
 }
-END_TEST
 
 /* ---- faults ---- */
 
@@ -65,8 +63,7 @@ static bool break_metrics(const struct vpa_memory_request *q, struct vpa_memory_
     return true;
 }
 
-START_TEST(lives_through_metrics_faults)
-{
+TEST_EACH(lives_through_metrics_faults, metrics_faults) {
     start(NULL);
     pass(USAGE("100m", "100Mi"));
     metrics_fault = (size_t)_i;
@@ -77,10 +74,8 @@ START_TEST(lives_through_metrics_faults)
     pass(USAGE("2", "100Mi"));
     ck_assert_int_gt(target_cpu(), 1000);
 }
-END_TEST
 
-START_TEST(skips_an_item_that_cannot_be_used)
-{
+TEST(skips_an_item_that_cannot_be_used) {
     start(NULL);
     pass("{\"metrics\":[{\"metadata\":7},{\"metadata\":{\"name\":\"web-1\",\"namespace\":\"shop\"},"
          "\"timestamp\":"
@@ -88,10 +83,8 @@ START_TEST(skips_an_item_that_cannot_be_used)
          "\"memory\":\"1Gi\"}}]}]}");
     ck_assert_int_gt(target_cpu(), 1000);
 }
-END_TEST
 
-START_TEST(forgets_pods_that_a_new_list_lacks)
-{
+TEST(forgets_pods_that_a_new_list_lacks) {
     start(NULL);
     pass(USAGE("100m", "100Mi"));
     /* The watch ends as expired while a pod goes: only a new list can tell. */
@@ -104,10 +97,8 @@ START_TEST(forgets_pods_that_a_new_list_lacks)
         vpa_json_at(stored("VerticalPodAutoscaler", "web"), "status.conditions");
     ck_assert_str_eq(fake_text_at(vpa_json_first(conditions), "type"), "NoPodsMatched");
 }
-END_TEST
 
-START_TEST(tells_the_loser_of_a_conflict)
-{
+TEST(tells_the_loser_of_a_conflict) {
     change(VPA("younger", "2026-01-15T11:00:00Z"));
     start(NULL);
     pass(USAGE("100m", "100Mi"));
@@ -130,7 +121,6 @@ START_TEST(tells_the_loser_of_a_conflict)
                                                  "status.conditions")),
                       1);
 }
-END_TEST
 
 /* ---- VPAs that go ---- */
 
@@ -148,8 +138,7 @@ static const struct {
 };
 
 /* Before or behind it in the order of names: what was learned for the one that stays, stays. */
-START_TEST(a_vpa_that_went_takes_no_other_with_it)
-{
+TEST_EACH(a_vpa_that_went_takes_no_other_with_it, others) {
     int64_t count;
 
     change(others[_i].vpa);
@@ -163,7 +152,6 @@ START_TEST(a_vpa_that_went_takes_no_other_with_it)
                              &count));
     ck_assert_int_eq(count, 3);
 }
-END_TEST
 
 /* ---- one snapshot per pass ---- */
 
@@ -182,8 +170,7 @@ static void expect_no_trace(void)
     ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
 }
 
-START_TEST(a_pod_between_two_passes_was_never_there)
-{
+TEST(a_pod_between_two_passes_was_never_there) {
     change(DELETE_POD("web-1"));
     start(NULL);
     pass("{\"usage\":[]}");
@@ -192,18 +179,15 @@ START_TEST(a_pod_between_two_passes_was_never_there)
     pass("{\"usage\":[]}");
     expect_no_trace();
 }
-END_TEST
 
 /* The list was read when the process began, the first pass is a minute later. */
-START_TEST(a_pod_that_no_pass_saw_was_never_there)
-{
+TEST(a_pod_that_no_pass_saw_was_never_there) {
     start(NULL);
     change(DELETE_POD("web-1"));
     pass("{\"usage\":[]}");
     pass("{\"usage\":[]}");
     expect_no_trace();
 }
-END_TEST
 
 #define VPA_OF(target)                                                                             \
     APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\","          \
@@ -243,8 +227,7 @@ static bool turn_vpa(const struct vpa_memory_request *q, struct vpa_memory_reply
 
 /* What was learned for one workload says nothing to a VPA that names another one by now, and the
  * status of one VPA nothing to the next one of that name. */
-START_TEST(a_vpa_that_became_another_one_gets_no_status_of_the_old_one)
-{
+TEST_EACH(a_vpa_that_became_another_one_gets_no_status_of_the_old_one, turns) {
     turn = (size_t)_i;
     start(NULL);
     hook = turn_vpa;
@@ -255,7 +238,6 @@ START_TEST(a_vpa_that_became_another_one_gets_no_status_of_the_old_one)
 
     ck_assert_msg((status != NULL) == turns[_i].written, "%s", turns[_i].name);
 }
-END_TEST
 
 /* ---- what others write into the status meanwhile ---- */
 
@@ -285,8 +267,7 @@ static bool write_condition(const struct vpa_memory_request *q, struct vpa_memor
     return false;
 }
 
-START_TEST(conditions_of_others_stay_as_they_are_by_now)
-{
+TEST_EACH(conditions_of_others_stay_as_they_are_by_now, strangers) {
     bool found = false;
 
     stranger = (size_t)_i;
@@ -300,7 +281,6 @@ START_TEST(conditions_of_others_stay_as_they_are_by_now)
         found = found || strcmp(fake_text_at(condition, "type"), "Zebra") == 0;
     ck_assert_int_eq(found, strangers[_i].there);
 }
-END_TEST
 
 #define POD_OF(name, labels, status)                                                               \
     APPLY("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name                 \
@@ -314,8 +294,7 @@ END_TEST
     "{\"terminated\":{\"reason\":\"" reason "\",\"finishedAt\":\"2026-01-15T12:01:30Z\"}}"
 #define WEB "\"app\":\"web\""
 
-START_TEST(labels_of_a_moment_match_nothing)
-{
+TEST(labels_of_a_moment_match_nothing) {
     change(POD("db"));
     change(POD_OF("web-1", "\"app\":\"db\"", CONTAINER("0", UP)));
     change(POD_OF("db", "\"app\":\"db\"", CONTAINER("0", UP)));
@@ -326,11 +305,9 @@ START_TEST(labels_of_a_moment_match_nothing)
     pass("{\"usage\":[]}");
     expect_no_trace();
 }
-END_TEST
 
 /* Its event came, that of its end did not: the list of after that says it. */
-START_TEST(a_pod_that_the_next_list_lacks_was_never_there)
-{
+TEST(a_pod_that_the_next_list_lacks_was_never_there) {
     change(DELETE_POD("web-1"));
     start(NULL);
     pass("{\"usage\":[]}");
@@ -340,10 +317,8 @@ START_TEST(a_pod_that_the_next_list_lacks_was_never_there)
     pass("{\"usage\":[]}");
     expect_no_trace();
 }
-END_TEST
 
-START_TEST(a_pod_that_changed_between_two_watches_is_noticed)
-{
+TEST(a_pod_that_changed_between_two_watches_is_noticed) {
     start(NULL);
     pass(USAGE("100m", "100Mi"));
     end_watches("pods");
@@ -355,7 +330,6 @@ START_TEST(a_pod_that_changed_between_two_watches_is_noticed)
                                   "type"),
                      "NoPodsMatched");
 }
-END_TEST
 
 static int64_t memory_target(void)
 {
@@ -365,8 +339,7 @@ static int64_t memory_target(void)
 }
 
 /* The kill shows between two versions, neither of which is there when the pass begins. */
-START_TEST(a_kill_between_two_passes_counts_once)
-{
+TEST_TIMES(a_kill_between_two_passes_counts_once, 2) {
     static const char *const after_kill[] = {
         POD_OF("web-1", WEB, CONTAINER("1", UP ",\"lastState\":" END("OOMKilled"))),
         POD_OF("web-1", WEB, CONTAINER("1", "\"state\":{\"waiting\":{}}")),
@@ -394,7 +367,6 @@ START_TEST(a_kill_between_two_passes_counts_once)
     pass(USAGE("100m", "3Gi"));
     ck_assert_int_eq(memory_target(), once);
 }
-END_TEST
 
 /* ---- VPAs that cannot be read ---- */
 
@@ -419,8 +391,7 @@ static bool note_events(const struct vpa_memory_request *q, struct vpa_memory_re
 }
 
 /* Events of a large cluster are many, and those of before say nothing new. */
-START_TEST(evictions_are_watched_and_never_listed)
-{
+TEST(evictions_are_watched_and_never_listed) {
     hook = note_events;
     watched = 0;
     start(NULL);
@@ -432,11 +403,9 @@ START_TEST(evictions_are_watched_and_never_listed)
     ck_assert_uint_eq(watched, 2);
     ck_assert_uint_eq(hook_calls, 2);
 }
-END_TEST
 
 /* What was used at an eviction counts like a kill; what becomes of the event later does not. */
-START_TEST(an_eviction_for_memory_counts_once)
-{
+TEST(an_eviction_for_memory_counts_once) {
     int64_t before, after;
 
     start(NULL);
@@ -455,10 +424,8 @@ START_TEST(an_eviction_for_memory_counts_once)
     pass(USAGE("100m", "300Mi"));
     ck_assert_int_eq(memory_target(), after);
 }
-END_TEST
 
-START_TEST(an_eviction_that_cannot_be_read_is_told)
-{
+TEST(an_eviction_that_cannot_be_read_is_told) {
     start(NULL);
     capture_log(0);
     change(EVICTION("e", "\"uid\":\"1\",", "12:02", "much"));
@@ -466,10 +433,8 @@ START_TEST(an_eviction_that_cannot_be_read_is_told)
     ck_assert_uint_eq(logged("Skipping an object that cannot be used"), 1);
     ck_assert_uint_eq(logged("usage of container app"), 1);
 }
-END_TEST
 
-START_TEST(an_unknown_vpa_gets_no_status_and_goes_on_learning)
-{
+TEST(an_unknown_vpa_gets_no_status_and_goes_on_learning) {
     start(NULL);
     pass(USAGE("100m", "100Mi"));
     change(UNREADABLE);
@@ -483,10 +448,8 @@ START_TEST(an_unknown_vpa_gets_no_status_and_goes_on_learning)
     ck_assert_uint_eq(count_writes("PATCH", "/web/status"), 1);
     ck_assert_int_gt(target_cpu(), 1000);
 }
-END_TEST
 
-START_TEST(an_unknown_pod_keeps_its_history)
-{
+TEST(an_unknown_pod_keeps_its_history) {
     start(NULL);
     pass(USAGE("2", "100Mi"));
     change(POD_OF("web-1", WEB, "\"containerStatuses\":7"));
@@ -497,7 +460,6 @@ START_TEST(an_unknown_pod_keeps_its_history)
         vpa_json_first(vpa_json_at(stored("VerticalPodAutoscaler", "web"), "status.conditions"));
     ck_assert_str_eq(fake_text_at(condition, "type"), "RecommendationProvided");
 }
-END_TEST
 
 static void change_foreign_condition(const char *message)
 {
@@ -513,8 +475,7 @@ static void change_foreign_condition(const char *message)
 }
 
 /* Conditions of other writers are carried over, of whatever length. */
-START_TEST(a_status_too_long_to_be_written_is_told)
-{
+TEST(a_status_too_long_to_be_written_is_told) {
     size_t length = (size_t)4 << 20;
     vpa_auto_free char *message = vpa_xmalloc(length + 1);
 
@@ -532,11 +493,9 @@ START_TEST(a_status_too_long_to_be_written_is_told)
     ck_assert_uint_eq(count_writes("PATCH", "/web/status"), 1);
     ck_assert_uint_eq(logged("Cannot update VPA"), 1);
 }
-END_TEST
 
 /* Told each time that it has been so for more than half an hour. */
-START_TEST(a_vpa_without_a_recommendation_is_told)
-{
+TEST(a_vpa_without_a_recommendation_is_told) {
     change(DELETE_POD("web-1"));
     start(NULL);
     capture_log(0);
@@ -548,11 +507,9 @@ START_TEST(a_vpa_without_a_recommendation_is_told)
     ck_assert_uint_eq(logged("first=\"shop/web\""), 2);
     ck_assert_uint_eq(logged("is missing recommendation for more than 30m0s"), 2);
 }
-END_TEST
 
 /* A list lacks it, and then it is there again in a form that nobody can read: it is the same. */
-START_TEST(an_unknown_pod_that_came_back_is_there)
-{
+TEST(an_unknown_pod_that_came_back_is_there) {
     start(NULL);
     pass(USAGE("2", "100Mi"));
     change(DELETE_POD("web-1"));
@@ -564,7 +521,6 @@ START_TEST(an_unknown_pod_that_came_back_is_there)
         vpa_json_first(vpa_json_at(stored("VerticalPodAutoscaler", "web"), "status.conditions"));
     ck_assert_str_eq(fake_text_at(condition, "type"), "RecommendationProvided");
 }
-END_TEST
 
 /* ---- conflicts with others ---- */
 
@@ -603,8 +559,7 @@ static const char *conflict_of(const char *name)
     return "";
 }
 
-START_TEST(tells_the_loser_of_a_conflict_with_another_recommender)
-{
+TEST_EACH(tells_the_loser_of_a_conflict_with_another_recommender, foreigners) {
     const char *winner = foreigners[_i].winner;
 
     change(foreigners[_i].vpa);
@@ -623,10 +578,8 @@ START_TEST(tells_the_loser_of_a_conflict_with_another_recommender)
     pass(USAGE("100m", "100Mi"));
     ck_assert_str_eq(conflict_of("web"), "");
 }
-END_TEST
 
-START_TEST(a_selector_of_ours_may_lose_to_a_target_of_others)
-{
+TEST(a_selector_of_ours_may_lose_to_a_target_of_others) {
     change(OTHERS("older", "2026-01-15T09:00:00Z", TO_WEB));
     change("{\"delete\":{\"apiVersion\":\"autoscaling.k8s.io/"
            "v1\",\"kind\":\"VerticalPodAutoscaler\",\"namespace\":"
@@ -640,10 +593,8 @@ START_TEST(a_selector_of_ours_may_lose_to_a_target_of_others)
     pass(USAGE("100m", "100Mi"));
     ck_assert_str_eq(conflict_of("web"), "Pods of this VPA are controlled by the older VPA older");
 }
-END_TEST
 
-START_TEST(serves_a_vpa_with_its_own_selector)
-{
+TEST(serves_a_vpa_with_its_own_selector) {
     change("{\"delete\":{\"apiVersion\":\"autoscaling.k8s.io/"
            "v1\",\"kind\":\"VerticalPodAutoscaler\",\"namespace\":"
            "\"shop\",\"name\":\"web\"}}");
@@ -656,7 +607,6 @@ START_TEST(serves_a_vpa_with_its_own_selector)
     pass(USAGE("2", "100Mi"));
     ck_assert_int_gt(target_cpu(), 1000);
 }
-END_TEST
 
 /* ---- stopping ---- */
 
@@ -670,8 +620,7 @@ static void on_stop(void *ctx)
 
 /* SIGTERM in the middle of each wait of a pass: it ends soon, and nothing leaks or is called late.
  */
-START_TEST(stops_in_the_middle_of_a_pass)
-{
+TEST_EACH(stops_in_the_middle_of_a_pass, slow_paths) {
     struct vpa_timer *timer = vpa_timer_new(loop, on_stop, NULL);
 
     start("--checkpoints-gc-interval=1s");
@@ -692,10 +641,8 @@ START_TEST(stops_in_the_middle_of_a_pass)
     vpa_loop_resume(loop);
     vpa_loop_pump(loop, VPA_MINUTE);
 }
-END_TEST
 
-START_TEST(stops_while_it_starts)
-{
+TEST(stops_while_it_starts) {
     struct vpa_timer *timer = vpa_timer_new(loop, on_stop, NULL);
     struct vpa_error err;
 
@@ -708,45 +655,8 @@ START_TEST(stops_while_it_starts)
     stop();
     vpa_loop_resume(loop);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_pass");
-    TCase *tcase = tcase_create("pass");
-
-    tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_loop_test(tcase, goes_on_after_a_kill, 0, 5);
-    tcase_add_loop_test(tcase, lives_through_metrics_faults, 0, (int)VPA_COUNT(metrics_faults));
-    tcase_add_test(tcase, skips_an_item_that_cannot_be_used);
-    tcase_add_test(tcase, forgets_pods_that_a_new_list_lacks);
-    tcase_add_loop_test(tcase, a_vpa_that_went_takes_no_other_with_it, 0, (int)VPA_COUNT(others));
-    tcase_add_test(tcase, a_pod_between_two_passes_was_never_there);
-    tcase_add_test(tcase, a_pod_that_no_pass_saw_was_never_there);
-    tcase_add_test(tcase, a_pod_that_the_next_list_lacks_was_never_there);
-    tcase_add_test(tcase, a_pod_that_changed_between_two_watches_is_noticed);
-    tcase_add_test(tcase, labels_of_a_moment_match_nothing);
-    tcase_add_loop_test(tcase, a_vpa_that_became_another_one_gets_no_status_of_the_old_one, 0,
-                        VPA_COUNT(turns));
-    tcase_add_loop_test(tcase, conditions_of_others_stay_as_they_are_by_now, 0,
-                        VPA_COUNT(strangers));
-    tcase_add_loop_test(tcase, a_kill_between_two_passes_counts_once, 0, 2);
-    tcase_add_test(tcase, evictions_are_watched_and_never_listed);
-    tcase_add_test(tcase, an_eviction_for_memory_counts_once);
-    tcase_add_test(tcase, an_eviction_that_cannot_be_read_is_told);
-    tcase_add_test(tcase, an_unknown_vpa_gets_no_status_and_goes_on_learning);
-    tcase_add_test(tcase, an_unknown_pod_keeps_its_history);
-    tcase_add_test(tcase, a_status_too_long_to_be_written_is_told);
-    tcase_add_test(tcase, a_vpa_without_a_recommendation_is_told);
-    tcase_add_test(tcase, an_unknown_pod_that_came_back_is_there);
-    tcase_add_test(tcase, tells_the_loser_of_a_conflict);
-    tcase_add_loop_test(tcase, tells_the_loser_of_a_conflict_with_another_recommender, 0,
-                        VPA_COUNT(foreigners));
-    tcase_add_test(tcase, a_selector_of_ours_may_lose_to_a_target_of_others);
-    tcase_add_test(tcase, serves_a_vpa_with_its_own_selector);
-    tcase_add_loop_test(tcase, stops_in_the_middle_of_a_pass, 0, (int)VPA_COUNT(slow_paths));
-    tcase_add_test(tcase, stops_while_it_starts);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return run_tests_within(60, "recommender_pass", setup, teardown);
 }

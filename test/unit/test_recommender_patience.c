@@ -14,15 +14,13 @@ static const struct {
 };
 
 /* Nobody writes any without a worker. */
-START_TEST(checkpoints_take_workers)
-{
+TEST_EACH(checkpoints_take_workers, workers) {
     start(workers[_i].flag);
     for (int i = 0; i < 3; i++)
         pass(USAGE("100m", "100Mi"));
     ck_assert_int_eq(stored("VerticalPodAutoscalerCheckpoint", "web-app") != NULL,
                      workers[_i].writes);
 }
-END_TEST
 
 static bool delete_slowly(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -47,8 +45,7 @@ static void put_orphan(int number)
 
 /* At 0, 25, 50 and 75 seconds in a minute and a quarter; behind that the next collection goes on.
  */
-START_TEST(garbage_is_taken_away_for_so_long)
-{
+TEST(garbage_is_taken_away_for_so_long) {
     change(
         APPLY("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"shop\"}}"));
     for (int i = 0; i < 6; i++)
@@ -68,7 +65,6 @@ START_TEST(garbage_is_taken_away_for_so_long)
         ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", name));
     }
 }
-END_TEST
 
 static bool freeze_usage(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -91,8 +87,7 @@ static const struct {
     {VPA_HOUR, 5 * VPA_MINUTE},
 };
 
-START_TEST(usage_is_waited_for_an_interval)
-{
+TEST_EACH(usage_is_waited_for_an_interval, frozen) {
     start(NULL);
     config.interval = frozen[_i].interval;
     pass(USAGE("100m", "100Mi"));
@@ -102,18 +97,8 @@ START_TEST(usage_is_waited_for_an_interval)
     ck_assert_uint_eq(hook_calls, 1);
     ck_assert_int_eq((vpa_loop_monotonic(loop) - begin) / VPA_SECOND, frozen[_i].wait / VPA_SECOND);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_patience");
-    TCase *tcase = tcase_create("patience");
-
-    tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_loop_test(tcase, checkpoints_take_workers, 0, (int)VPA_COUNT(workers));
-    tcase_add_test(tcase, garbage_is_taken_away_for_so_long);
-    tcase_add_loop_test(tcase, usage_is_waited_for_an_interval, 0, (int)VPA_COUNT(frozen));
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return run_tests_within(60, "recommender_patience", setup, teardown);
 }

@@ -57,8 +57,7 @@ static const struct {
     {"a_list_without_end", HEAD "[" ONE, 0, "bad_response"},
 };
 
-START_TEST(series_end_where_they_end)
-{
+TEST_EACH(series_end_where_they_end, answers) {
     struct vpa_error err = {0};
     const char *body = answers[_i].body;
 
@@ -70,11 +69,9 @@ START_TEST(series_end_where_they_end)
         ck_assert_msg(strstr(err.text, answers[_i].error) != NULL, "%s: %s", answers[_i].name,
                       err.text);
 }
-END_TEST
 
 /* A text that is cut anywhere is an error, never a read beyond its end. */
-START_TEST(cut_anywhere)
-{
+TEST(cut_anywhere) {
     static const char whole[] = HEAD "[" ONE "," ONE "]}}";
 
     for (size_t len = 0; len < sizeof(whole) - 1; len++) {
@@ -86,7 +83,6 @@ START_TEST(cut_anywhere)
         free(copy);
     }
 }
-END_TEST
 
 #define SERIES(metric, values) HEAD "[{\"metric\":" metric ",\"values\":" values "}]}}"
 #define SAMPLE(time, value) SERIES("{}", "[[" time "," value "]]")
@@ -190,8 +186,7 @@ static const struct {
      "{}\n{}\n", NULL, 0},
 };
 
-START_TEST(an_answer_is_read_whole)
-{
+TEST_EACH(an_answer_is_read_whole, wholes) {
     const char *want = wholes[_i].error, *name = wholes[_i].name;
     int status = wholes[_i].status ? wholes[_i].status : 200;
     struct vpa_error err = {0};
@@ -211,10 +206,8 @@ START_TEST(an_answer_is_read_whole)
     else
         ck_assert_msg(strcmp(err.text, want) == 0, "%s: %s", name, err.text);
 }
-END_TEST
 
-START_TEST(who_reads_may_end_it)
-{
+TEST(who_reads_may_end_it) {
     static const char body[] = HEAD "[" ONE "," ONE "," ONE "]}}";
     struct vpa_error err;
 
@@ -225,11 +218,9 @@ START_TEST(who_reads_may_end_it)
     ck_assert_str_eq(err.text, "refused");
     ck_assert_str_eq(vpa_buf_text(&seen), "{a=\"1\"} 1000=2 2000=3\n{a=\"1\"} 1000=2 2000=3\n");
 }
-END_TEST
 
 /* The list may be long, what is around it may not. */
-START_TEST(what_is_around_the_list_has_a_limit)
-{
+TEST_TIMES(what_is_around_the_list_has_a_limit, 4) {
     static const size_t limit = 1 << 20;
     static const struct {
         size_t more;
@@ -269,20 +260,8 @@ START_TEST(what_is_around_the_list_has_a_limit)
                          "cannot get timeseries for memory: result is absent, not an array");
     }
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_prom_answer");
-    TCase *c = tcase_create("recommender_prom_answer");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, 60);
-    tcase_add_loop_test(c, series_end_where_they_end, 0, sizeof(answers) / sizeof(answers[0]));
-    tcase_add_test(c, cut_anywhere);
-    tcase_add_loop_test(c, an_answer_is_read_whole, 0, (int)VPA_COUNT(wholes));
-    tcase_add_test(c, who_reads_may_end_it);
-    tcase_add_loop_test(c, what_is_around_the_list_has_a_limit, 0, 4);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests_within(60, "recommender_prom_answer", setup, teardown);
 }

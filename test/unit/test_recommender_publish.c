@@ -25,8 +25,7 @@ static const struct {
     {NULL, 0, 0},
 };
 
-START_TEST(a_flag_bounds_all_recommendations)
-{
+TEST_EACH(a_flag_bounds_all_recommendations, maxima) {
     start(maxima[_i].flag);
     pass(USAGE("2", "2Gi"));
     struct vpa_quantity memory = target("memory");
@@ -40,7 +39,6 @@ START_TEST(a_flag_bounds_all_recommendations)
     else
         ck_assert_int_gt(vpa_quantity_value(&memory), INT64_C(2) << 30);
 }
-END_TEST
 
 /* ---- requests at once ---- */
 
@@ -62,8 +60,7 @@ static const struct {
 };
 
 /* Five VPAs whose status is new, each of which takes a second. */
-START_TEST(so_many_statuses_are_written_at_once)
-{
+TEST_EACH(so_many_statuses_are_written_at_once, workers) {
     change(VPA("v1", "2026-01-15T10:00:00Z"));
     change(VPA("v2", "2026-01-15T10:00:00Z"));
     change(VPA("v3", "2026-01-15T10:00:00Z"));
@@ -76,7 +73,6 @@ START_TEST(so_many_statuses_are_written_at_once)
     ck_assert_uint_eq(count_writes("PATCH", "/status"), workers[_i].patches);
     ck_assert_int_eq(took / VPA_SECOND, workers[_i].seconds);
 }
-END_TEST
 
 static void on_stop(void *ctx)
 {
@@ -85,8 +81,7 @@ static void on_stop(void *ctx)
 }
 
 /* Nothing more is written from then on. */
-START_TEST(a_stop_writes_no_further_status)
-{
+TEST(a_stop_writes_no_further_status) {
     struct vpa_timer *timer = vpa_timer_new(loop, on_stop, NULL);
 
     change(VPA("v1", "2026-01-15T10:00:00Z"));
@@ -103,11 +98,9 @@ START_TEST(a_stop_writes_no_further_status)
     stop();
     vpa_loop_resume(loop);
 }
-END_TEST
 
 /* Several are under way, of which those in the middle are answered first. */
-START_TEST(what_a_stop_leaves_is_given_up)
-{
+TEST(what_a_stop_leaves_is_given_up) {
     struct vpa_timer *timer = vpa_timer_new(loop, on_stop, NULL);
 
     change(VPA("v1", "2026-01-15T10:00:00Z"));
@@ -124,7 +117,6 @@ START_TEST(what_a_stop_leaves_is_given_up)
     vpa_loop_resume(loop);
     vpa_loop_pump(loop, VPA_MINUTE);
 }
-END_TEST
 
 /* ---- conditions ---- */
 
@@ -158,8 +150,7 @@ static const struct {
 
 /* Who has pods without a sample for a while is told so; not who wants nothing of their
  * containers. */
-START_TEST(a_vpa_without_samples_is_told)
-{
+TEST_EACH(a_vpa_without_samples_is_told, waiting) {
     vpa_auto_free char *vpa = vpa_xprintf(
         APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\","
               "\"metadata\":{\"name\":\"web\",\"namespace\":\"shop\",\"generation\":1,"
@@ -177,7 +168,6 @@ START_TEST(a_vpa_without_samples_is_told)
         told = told || strcmp(fake_text_at(condition, "type"), VPA_CONDITION_WAITING) == 0;
     ck_assert_msg(told == waiting[_i].waits, "%s", conditions_text());
 }
-END_TEST
 
 /* ---- queries ---- */
 
@@ -257,8 +247,7 @@ static const char *cpu_of(const char *answer)
 }
 
 /* The page is there as long as the recommender, and answers from the first whole pass on. */
-START_TEST(queries_are_answered_from_the_pass)
-{
+TEST(queries_are_answered_from_the_pass) {
     int status;
 
     start_with_queries(NULL);
@@ -275,7 +264,6 @@ START_TEST(queries_are_answered_from_the_pass)
     ck_assert_int_eq(status, 404);
     stop_queries();
 }
-END_TEST
 
 /* Whose pod it is counts, whichever recommender looks after the VPA. */
 static const struct {
@@ -283,8 +271,7 @@ static const struct {
     bool ours;
 } foreigners[] = {{"2026-01-15T09:00:00Z", false}, {"2026-01-15T11:00:00Z", true}};
 
-START_TEST(an_older_vpa_of_another_recommender_answers_nothing)
-{
+TEST_EACH(an_older_vpa_of_another_recommender_answers_nothing, foreigners) {
     int status;
 
     change(_i == 0 ? FOREIGN("other", "2026-01-15T09:00:00Z")
@@ -296,11 +283,9 @@ START_TEST(an_older_vpa_of_another_recommender_answers_nothing)
     ck_assert_msg((*cpu_of(answer) != '\0') == foreigners[_i].ours, "%s", answer);
     stop_queries();
 }
-END_TEST
 
 /* A pass that was not whole leaves the answers of the one before. */
-START_TEST(half_a_pass_answers_nothing_new)
-{
+TEST(half_a_pass_answers_nothing_new) {
     int status;
 
     start_with_queries(NULL);
@@ -313,24 +298,8 @@ START_TEST(half_a_pass_answers_nothing_new)
     ck_assert_int_eq(status, 200);
     stop_queries();
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_publish");
-    TCase *tcase = tcase_create("publish");
-
-    tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_loop_test(tcase, a_flag_bounds_all_recommendations, 0, (int)VPA_COUNT(maxima));
-    tcase_add_loop_test(tcase, so_many_statuses_are_written_at_once, 0, (int)VPA_COUNT(workers));
-    tcase_add_loop_test(tcase, a_vpa_without_samples_is_told, 0, (int)VPA_COUNT(waiting));
-    tcase_add_test(tcase, a_stop_writes_no_further_status);
-    tcase_add_test(tcase, what_a_stop_leaves_is_given_up);
-    tcase_add_test(tcase, queries_are_answered_from_the_pass);
-    tcase_add_loop_test(tcase, an_older_vpa_of_another_recommender_answers_nothing, 0,
-                        (int)VPA_COUNT(foreigners));
-    tcase_add_test(tcase, half_a_pass_answers_nothing_new);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return run_tests_within(60, "recommender_publish", setup, teardown);
 }

@@ -170,8 +170,7 @@ static double counted(const char *result)
 
 /* ---- the answer ---- */
 
-START_TEST(answers_with_the_whole_object)
-{
+TEST(answers_with_the_whole_object) {
     pass_with(WEB, "app=x");
     ck_assert_str_eq(
         ask(QUERY(",'metadata':{'name':'q'},'status':{'error':7},'spec':{'other':1,'pod':{"
@@ -190,11 +189,9 @@ START_TEST(answers_with_the_whole_object)
         "\"587m\",\"memory\":\"250Mi\"}},\"minRecommended\":{\"requests\":{\"cpu\":\"540m\"}},"
         "\"maxRecommended\":{\"requests\":{\"cpu\":\"1\",\"memory\":\"500Mi\"}}}]}}}");
 }
-END_TEST
 
 /* What a recommendation does not say is left out. */
-START_TEST(answers_with_what_there_is)
-{
+TEST(answers_with_what_there_is) {
     pass_with(
         "{" META("web", "1") "," TARGETS(
             "Deployment",
@@ -206,7 +203,6 @@ START_TEST(answers_with_what_there_is)
         strstr(ask(QUERY("," OF_WEB), 200),
                "[{\"name\":\"app\",\"target\":{\"requests\":{\"cpu\":\"587m\"}}}]"));
 }
-END_TEST
 
 static const struct {
     const char *question, *pod;
@@ -223,15 +219,13 @@ static const struct {
     {"'metadata':{'namespace':'q'},'spec':{'pod':{'metadata':null,'spec':null}}", "q/%"},
 };
 
-START_TEST(says_that_no_vpa_matches)
-{
+TEST_EACH(says_that_no_vpa_matches, nobodys) {
     pass_with(WEB, "app=x");
     expect_error(
         vpa_arena_printf(&arena, QUERY(",%s"), nobodys[_i].question),
         vpa_arena_printf(&arena, "no VerticalPodAutoscaler matches pod %s", nobodys[_i].pod));
     ck_assert_double_eq(counted("NoVPA"), 1);
 }
-END_TEST
 
 static const struct {
     const char *vpa, *question;
@@ -243,13 +237,11 @@ static const struct {
      POD("'namespace':'n','labels':{'app':'x'}", APP_CONTAINER)},
 };
 
-START_TEST(says_that_there_is_no_recommendation)
-{
+TEST_EACH(says_that_there_is_no_recommendation, silents) {
     pass_with(silents[_i].vpa, "app=x");
     expect_error(vpa_arena_printf(&arena, QUERY(",%s"), silents[_i].question),
                  "no recommendation available for VerticalPodAutoscaler n/web");
 }
-END_TEST
 
 /* ---- whose recommendation ---- */
 
@@ -306,8 +298,7 @@ static const struct {
      "2"},
 };
 
-START_TEST(the_strongest_vpa_answers)
-{
+TEST_EACH(the_strongest_vpa_answers, rivals) {
     const char *question = vpa_arena_printf(&arena, QUERY(",%s"), rivals[_i].question);
 
     query_begin(query, 3);
@@ -319,11 +310,9 @@ START_TEST(the_strongest_vpa_answers)
     else
         expect_error(question, "no recommendation available for VerticalPodAutoscaler n/foreign");
 }
-END_TEST
 
 /* A pod without a controller is looked for among the VPAs of its own namespace, of however many. */
-START_TEST(each_namespace_has_its_own)
-{
+TEST(each_namespace_has_its_own) {
     enum { COUNT = 9 };
 
     query_begin(query, COUNT);
@@ -345,7 +334,6 @@ START_TEST(each_namespace_has_its_own)
     expect_error(QUERY("," POD("'namespace':'n45','labels':{'app':'x'}", APP_CONTAINER)),
                  "no VerticalPodAutoscaler matches pod n45/%");
 }
-END_TEST
 
 /* ---- bad queries ---- */
 
@@ -380,8 +368,7 @@ static const struct {
     {HEAD, QUERY(",'spec':{'pod':{'spec':{'containers':[{},{'name':[]}]}}}"), 400, "number 1: "},
 };
 
-START_TEST(a_bad_query_is_refused_with_a_status)
-{
+TEST_EACH(a_bad_query_is_refused_with_a_status, bad) {
     pass_with(WEB, "app=x");
     const char *answer = send_text(bad[_i].head, bad[_i].body);
 
@@ -390,10 +377,8 @@ START_TEST(a_bad_query_is_refused_with_a_status)
     ck_assert_msg(strstr(answer, bad[_i].has) != NULL, "%s", answer);
     ck_assert_ptr_nonnull(strstr(answer, "\"kind\":\"Status\""));
 }
-END_TEST
 
-START_TEST(a_body_that_is_too_long_is_refused)
-{
+TEST(a_body_that_is_too_long_is_refused) {
     const struct vpa_server_request request = {
         .method = "POST", .path = QUERY_PATH, .body = "", .body_too_large = true};
     struct vpa_server_response response = {0};
@@ -403,10 +388,8 @@ START_TEST(a_body_that_is_too_long_is_refused)
     ck_assert_ptr_nonnull(strstr(response.body, "\"reason\":\"RequestEntityTooLarge\""));
     free(response.body);
 }
-END_TEST
 
-START_TEST(too_many_containers_are_refused)
-{
+TEST(too_many_containers_are_refused) {
     vpa_auto_buf body = VPA_BUF(1 << 20);
 
     vpa_buf_puts(&body, "{\"apiVersion\":\"" QUERY_API_VERSION "\",\"kind\":\"" QUERY_KIND
@@ -416,7 +399,6 @@ START_TEST(too_many_containers_are_refused)
     vpa_buf_puts(&body, "]}}}}");
     ck_assert_ptr_nonnull(strstr(ask(vpa_buf_text(&body), 400), "4097 of them, at most 4096"));
 }
-END_TEST
 
 static const struct {
     const char *type;
@@ -434,8 +416,7 @@ static const struct {
     {"; application/json", false},
 };
 
-START_TEST(the_media_type_may_have_parameters)
-{
+TEST_EACH(the_media_type_may_have_parameters, media_types) {
     vpa_auto_free char *head =
         vpa_xprintf("POST " QUERY_PATH " HTTP/1.1\r\nContent-Type: %s", media_types[_i].type);
 
@@ -443,13 +424,11 @@ START_TEST(the_media_type_may_have_parameters)
     ck_assert_int_eq(strstr(send_text(head, QUERY("," OF_WEB)), "\"587m\"") != NULL,
                      media_types[_i].taken);
 }
-END_TEST
 
 /* ---- passes ---- */
 
 /* What a pass found is answered until the next one is done; one that breaks off changes nothing. */
-START_TEST(answers_from_the_last_whole_pass)
-{
+TEST(answers_from_the_last_whole_pass) {
     const char *question = QUERY("," OF_WEB);
 
     ck_assert_ptr_nonnull(
@@ -473,11 +452,9 @@ START_TEST(answers_from_the_last_whole_pass)
     query_end(query);
     expect_error(question, "no VerticalPodAutoscaler matches pod n/web-1-%");
 }
-END_TEST
 
 /* A custom controller is asked for in the background; nothing is said about its pods until then. */
-START_TEST(a_controller_that_is_not_known_yet_is_no_answer)
-{
+TEST(a_controller_that_is_not_known_yet_is_no_answer) {
     const char *question = QUERY("," POD_OF("Deployment", "managed", APP_CONTAINER));
 
     pass_with(WITH("w", "1", TARGETS("Widget", "w"), "5"), "app=x");
@@ -487,11 +464,9 @@ START_TEST(a_controller_that_is_not_known_yet_is_no_answer)
     vpa_loop_pump(loop, VPA_SECOND);
     expect_target(question, "app", "5");
 }
-END_TEST
 
 /* The ReplicaSet of a rollout comes between two passes, and its pods right after it. */
-START_TEST(owners_are_renewed_between_passes)
-{
+TEST(owners_are_renewed_between_passes) {
     const char *question = QUERY("," POD_OF("Deployment", "new", APP_CONTAINER));
 
     pass_with(WITH("w", "1", TARGETS("Deployment", "new"), "6"), "app=x");
@@ -500,27 +475,8 @@ START_TEST(owners_are_renewed_between_passes)
     vpa_loop_pump(loop, VPA_MILLISECOND);
     expect_target(question, "app", "6");
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_query");
-    TCase *tcase = tcase_create("query");
-
-    tcase_add_checked_fixture(tcase, begin, end);
-    tcase_add_test(tcase, answers_with_the_whole_object);
-    tcase_add_test(tcase, answers_with_what_there_is);
-    tcase_add_loop_test(tcase, says_that_no_vpa_matches, 0, (int)VPA_COUNT(nobodys));
-    tcase_add_loop_test(tcase, says_that_there_is_no_recommendation, 0, (int)VPA_COUNT(silents));
-    tcase_add_loop_test(tcase, the_strongest_vpa_answers, 0, (int)VPA_COUNT(rivals));
-    tcase_add_test(tcase, each_namespace_has_its_own);
-    tcase_add_loop_test(tcase, a_bad_query_is_refused_with_a_status, 0, (int)VPA_COUNT(bad));
-    tcase_add_test(tcase, a_body_that_is_too_long_is_refused);
-    tcase_add_test(tcase, too_many_containers_are_refused);
-    tcase_add_loop_test(tcase, the_media_type_may_have_parameters, 0, (int)VPA_COUNT(media_types));
-    tcase_add_test(tcase, answers_from_the_last_whole_pass);
-    tcase_add_test(tcase, a_controller_that_is_not_known_yet_is_no_answer);
-    tcase_add_test(tcase, owners_are_renewed_between_passes);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return run_tests("recommender_query", begin, end);
 }

@@ -252,8 +252,7 @@ static double counted(const char *result)
 
 /* ---- who is believed ---- */
 
-START_TEST(believes_the_proxy_alone)
-{
+TEST(believes_the_proxy_alone) {
     start();
     pass();
     ck_assert_int_eq(ask_as(NOBODY, "alice"), 401); /* forged headers */
@@ -268,17 +267,14 @@ START_TEST(believes_the_proxy_alone)
     ck_assert_double_eq(counted("Unauthorized"), 5);
     ck_assert_double_eq(counted("Recommendation"), 1);
 }
-END_TEST
 
 /* Whoever signs the names is enough when no names are given. */
-START_TEST(takes_every_name_when_none_is_named)
-{
+TEST(takes_every_name_when_none_is_named) {
     put_settings("[]");
     start();
     ck_assert_int_eq(ask_as(OTHER_NAME, "bob"), 403);
     ck_assert_int_eq(ask_as(USERS, "bob"), 401);
 }
-END_TEST
 
 static const struct {
     const char *settings; /* NULL: none */
@@ -294,8 +290,7 @@ static const struct {
     {"{}", 403, 503},
 };
 
-START_TEST(believes_nobody_without_an_authority)
-{
+TEST_EACH(believes_nobody_without_an_authority, unknowns) {
     sim_cluster_answer(sim, &(struct sim_answer){.method = "GET",
                                                  .path = FRONT_PROXY_PATH,
                                                  .code = unknowns[_i].settings_status,
@@ -304,12 +299,10 @@ START_TEST(believes_nobody_without_an_authority)
     ck_assert_int_eq(ask_as(PROXY, "alice"), unknowns[_i].status);
     ck_assert_int_eq(reviews, 0);
 }
-END_TEST
 
 /* ---- who may ask ---- */
 
-START_TEST(asks_the_api_server_whether_he_may)
-{
+TEST(asks_the_api_server_whether_he_may) {
     start();
     pass();
     ck_assert_int_eq(ask_as(PROXY, "bob"), 403);
@@ -334,20 +327,16 @@ START_TEST(asks_the_api_server_whether_he_may)
     ck_assert_int_eq(reviews, 3); /* another namespace is another question */
     ck_assert_double_eq(counted("Forbidden"), 2);
 }
-END_TEST
 
 /* One authorizer allows it, another denies it. */
-START_TEST(a_denial_is_stronger)
-{
+TEST(a_denial_is_stronger) {
     start();
     pass();
     ck_assert_int_eq(ask_as(PROXY, "mallory"), 403);
     ck_assert_str_eq(reason(), "Forbidden");
 }
-END_TEST
 
-START_TEST(allows_nobody_while_it_does_not_answer)
-{
+TEST(allows_nobody_while_it_does_not_answer) {
     start();
     pass();
     ck_assert_int_eq(ask_as(PROXY, "broken"), 503);
@@ -355,7 +344,6 @@ START_TEST(allows_nobody_while_it_does_not_answer)
     ck_assert_int_eq(ask_as(PROXY, "broken"), 503);
     ck_assert_int_eq(reviews, 2); /* no answer is not remembered */
 }
-END_TEST
 
 /* ---- what is answered ---- */
 
@@ -371,8 +359,7 @@ static const struct {
     {"{}", 400, "BadRequest"},
 };
 
-START_TEST(answers_a_query)
-{
+TEST_EACH(answers_a_query, bodies) {
     start();
     ck_assert_int_eq(ask_as(PROXY, "alice"), 503); /* no pass yet */
     pass();
@@ -381,7 +368,6 @@ START_TEST(answers_a_query)
         bodies[_i].status);
     ck_assert_msg(strstr(got.body, bodies[_i].part) != NULL, "%s", got.body);
 }
-END_TEST
 
 static const struct {
     const char *method, *path;
@@ -404,15 +390,13 @@ static const struct {
     {"GET", "/readyz", 200},
 };
 
-START_TEST(answers_paths)
-{
+TEST_EACH(answers_paths, paths) {
     start();
     ck_assert_int_eq(send_as(PROXY, "alice", paths[_i].method, paths[_i].path, NULL),
                      paths[_i].status);
     if (paths[_i].status != 200)
         ck_assert_ptr_nonnull(strstr(got.body, "\"kind\":\"Status\""));
 }
-END_TEST
 
 /* ---- what it says of itself ---- */
 
@@ -447,8 +431,7 @@ static size_t follow_references(const struct vpa_json *root, const struct vpa_js
 }
 
 /* To anybody; and what refers to something refers to what is there. */
-START_TEST(describes_itself)
-{
+TEST_EACH(describes_itself, documents) {
     const struct vpa_json *root = NULL;
     vpa_auto_free char *text = query_document(documents[_i]);
 
@@ -458,12 +441,10 @@ START_TEST(describes_itself)
     ck_assert_msg(vpa_json_parse(&arena, text, strlen(text), &root, &err) == 0, "%s", err.text);
     ck_assert_int_eq(follow_references(root, root) > 0, strstr(text, "\"paths\":{\"/apis") != NULL);
 }
-END_TEST
 
 /* ---- certificates and flags ---- */
 
-START_TEST(takes_a_new_certificate)
-{
+TEST(takes_a_new_certificate) {
     static const char *const names[] = {"localhost", "127.0.0.1"};
     struct vpa_tls_pair fresh = {0};
 
@@ -484,7 +465,6 @@ START_TEST(takes_a_new_certificate)
     ck_assert_int_eq(send_as(NOBODY, NULL, "GET", "/healthz", NULL), 200);
     vpa_tls_pair_release(&fresh);
 }
-END_TEST
 
 static const struct {
     struct query_api_config config;
@@ -504,8 +484,7 @@ static const struct {
     {{":8445", "", "", true, .certificate_lifetime = 599 * VPA_SECOND}, "at least 10m0s"},
 };
 
-START_TEST(checks_flags)
-{
+TEST_EACH(checks_flags, flags) {
     struct query_api_config wanted = flags[_i].config;
 
     if (!wanted.certificate_lifetime)
@@ -516,7 +495,6 @@ START_TEST(checks_flags)
     if (flags[_i].problem)
         ck_assert_msg(strstr(err.text, flags[_i].problem) != NULL, "%s", err.text);
 }
-END_TEST
 
 /* ---- managed certificates ---- */
 
@@ -552,8 +530,7 @@ static int ask_by_bundle(void)
     return ask_as(PROXY, "alice");
 }
 
-START_TEST(makes_its_own_certificate)
-{
+TEST(makes_its_own_certificate) {
     double lives = 90.0 * 24 * 3600, before = (double)(vpa_clock_now(clk) / VPA_SECOND);
 
     manage("127.0.0.1:0");
@@ -579,7 +556,6 @@ START_TEST(makes_its_own_certificate)
     ck_assert_double_eq(metric("vpa_recommender_self_test_failures_total", "chain"), 1);
     ck_assert_double_eq(metric("vpa_recommender_self_test_failures_total", "registration"), 1);
 }
-END_TEST
 
 static bool a_handshake_failed(void *ctx)
 {
@@ -592,8 +568,7 @@ static bool a_handshake_failed(void *ctx)
     return count == 1;
 }
 
-START_TEST(counts_handshakes_that_fail)
-{
+TEST(counts_handshakes_that_fail) {
     const struct vpa_http_client_options distrusting = {.ca_data = users_ca.cert_pem};
     const struct vpa_http_request request = {.method = "GET", .target = "/healthz"};
 
@@ -604,11 +579,9 @@ START_TEST(counts_handshakes_that_fail)
     ck_assert_int_eq(vpa_loop_wait(loop, a_handshake_failed, NULL, 20 * VPA_SECOND, &err), 0);
     vpa_transport_free(t);
 }
-END_TEST
 
 /* A port that cannot be had is asked for again; nothing else suffers. */
-START_TEST(waits_for_its_port)
-{
+TEST(waits_for_its_port) {
     char address[32];
     int taken = socket(AF_INET, SOCK_STREAM, 0);
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -627,40 +600,16 @@ START_TEST(waits_for_its_port)
     query_api_work(api);
     ck_assert_int_eq(query_api_port(api), ntohs(at.sin_port));
 }
-END_TEST
 
-START_TEST(needs_its_files)
-{
+TEST(needs_its_files) {
     unlink(key_file);
     ck_assert_int_eq(query_api_start(api, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "recommendation API: "));
     write_file(key_file, "junk");
     ck_assert_int_eq(query_api_start(api, &err), -1);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_query_api");
-    TCase *c = tcase_create("api");
-
-    tcase_add_checked_fixture(c, begin, end);
-    tcase_set_timeout(c, 30);
-    tcase_add_test(c, believes_the_proxy_alone);
-    tcase_add_test(c, takes_every_name_when_none_is_named);
-    tcase_add_loop_test(c, believes_nobody_without_an_authority, 0, VPA_COUNT(unknowns));
-    tcase_add_test(c, asks_the_api_server_whether_he_may);
-    tcase_add_test(c, a_denial_is_stronger);
-    tcase_add_test(c, allows_nobody_while_it_does_not_answer);
-    tcase_add_loop_test(c, answers_a_query, 0, VPA_COUNT(bodies));
-    tcase_add_loop_test(c, answers_paths, 0, VPA_COUNT(paths));
-    tcase_add_loop_test(c, describes_itself, 0, VPA_COUNT(documents));
-    tcase_add_test(c, takes_a_new_certificate);
-    tcase_add_loop_test(c, checks_flags, 0, VPA_COUNT(flags));
-    tcase_add_test(c, needs_its_files);
-    tcase_add_test(c, makes_its_own_certificate);
-    tcase_add_test(c, waits_for_its_port);
-    tcase_add_test(c, counts_handshakes_that_fail);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests_within(30, "recommender_query_api", begin, end);
 }

@@ -153,8 +153,7 @@ static double failed(const char *step)
 
 /* ---- tests ---- */
 
-START_TEST(the_leader_writes_and_the_others_take_it)
-{
+TEST(the_leader_writes_and_the_others_take_it) {
     struct replica first = make_replica(), other = make_replica();
 
     other.leads = false;
@@ -178,10 +177,8 @@ START_TEST(the_leader_writes_and_the_others_take_it)
     stop(&first);
     stop(&other);
 }
-END_TEST
 
-START_TEST(who_comes_to_lead_goes_on)
-{
+TEST(who_comes_to_lead_goes_on) {
     struct replica r = make_replica();
 
     r.leads = false;
@@ -193,12 +190,10 @@ START_TEST(who_comes_to_lead_goes_on)
     ck_assert(is_taken_now(&r));
     stop(&r);
 }
-END_TEST
 
 /* Two rotations, the other replica leading in between: at no time is there a caBundle, the one of
  * half an hour ago included, that does not take what a replica serves. */
-START_TEST(every_bundle_takes_what_is_served)
-{
+TEST(every_bundle_takes_what_is_served) {
     struct replica replicas[2] = {make_replica(), make_replica()};
     vpa_auto_free char *before = NULL;
 
@@ -231,12 +226,10 @@ START_TEST(every_bundle_takes_what_is_served)
     for (int i = 0; i < 2; i++)
         stop(&replicas[i]);
 }
-END_TEST
 
 #define WRONG "is not as it should be"
 
-START_TEST(what_an_injector_owns_is_left_to_it)
-{
+TEST_TIMES(what_an_injector_owns_is_left_to_it, 3) {
     static const char *const owners[] = {"cert-manager.io/inject-ca-from",
                                          "cert-manager.io/inject-ca-from-secret",
                                          "cert-manager.io/inject-apiserver-ca"};
@@ -257,12 +250,10 @@ START_TEST(what_an_injector_owns_is_left_to_it)
     ck_assert_uint_eq(logged("is right again"), 1);
     stop(&r);
 }
-END_TEST
 
 /* What cannot be read or written is said once, nobody is served what is not stored, and all is well
  * as soon as it can. */
-START_TEST(late_objects_and_rights_are_waited_for)
-{
+TEST_TIMES(late_objects_and_rights_are_waited_for, 2) {
     struct replica r = make_replica();
 
     capture_log(0);
@@ -298,11 +289,9 @@ START_TEST(late_objects_and_rights_are_waited_for)
     ck_assert(is_taken_now(&r));
     stop(&r);
 }
-END_TEST
 
 /* What a stop breaks off is no failure of anybody. */
-START_TEST(a_stop_is_no_failure)
-{
+TEST_TIMES(a_stop_is_no_failure, 2) {
     struct replica r = make_replica();
 
     capture_log(0);
@@ -324,11 +313,9 @@ START_TEST(a_stop_is_no_failure)
     ck_assert_int_eq(events_written(), 0);
     stop(&r);
 }
-END_TEST
 
 /* Whoever keeps undoing it is answered once a minute. */
-START_TEST(a_bundle_that_is_undone_is_written_again)
-{
+TEST_TIMES(a_bundle_that_is_undone_is_written_again, 3) {
     static const char *const undone[] = {"", "bm9uc2Vuc2U=", "!"};
     struct replica r = make_replica();
 
@@ -346,11 +333,9 @@ START_TEST(a_bundle_that_is_undone_is_written_again)
                         service_writes() - 1);
     stop(&r);
 }
-END_TEST
 
 /* Each time that it goes wrong is told, though it is the same that is wrong. */
-START_TEST(what_was_right_meanwhile_is_told_again)
-{
+TEST(what_was_right_meanwhile_is_told_again) {
     struct replica r = make_replica();
     struct vpa_events *unused = events;
 
@@ -368,7 +353,6 @@ START_TEST(what_was_right_meanwhile_is_told_again)
     stop(&r);
     events = unused;
 }
-END_TEST
 
 /* Somebody else writes between the look and the write. */
 static int overtake(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
@@ -380,8 +364,7 @@ static int overtake(void *ctx, const struct vpa_memory_request *q, struct vpa_me
     return 0;
 }
 
-START_TEST(who_is_overtaken_looks_again)
-{
+TEST(who_is_overtaken_looks_again) {
     int patches = 0;
     struct replica r = make_replica();
 
@@ -394,11 +377,9 @@ START_TEST(who_is_overtaken_looks_again)
     ck_assert_uint_eq(logged(WRONG), 0);
     stop(&r);
 }
-END_TEST
 
 /* The next look comes soon enough; the recommender's pass is not to wait for it. */
-START_TEST(a_busy_server_is_not_asked_again_at_once)
-{
+TEST(a_busy_server_is_not_asked_again_at_once) {
     struct replica r = make_replica();
 
     sim_cluster_answer(sim, &(struct sim_answer){.method = "GET",
@@ -416,11 +397,9 @@ START_TEST(a_busy_server_is_not_asked_again_at_once)
     ck_assert(is_taken_now(&r));
     stop(&r);
 }
-END_TEST
 
 /* A bundle that never follows: the old pair is served as long as API servers take it. */
-START_TEST(a_pair_that_nobody_trusts_waits)
-{
+TEST(a_pair_that_nobody_trusts_waits) {
     struct replica r = make_replica();
 
     start(&r);
@@ -433,11 +412,9 @@ START_TEST(a_pair_that_nobody_trusts_waits)
     }
     stop(&r);
 }
-END_TEST
 
 /* Whatever somebody puts in the Secret, nothing but a pair is served, and it is made anew. */
-START_TEST(damage_is_repaired)
-{
+TEST_TIMES(damage_is_repaired, 4) {
     static const char *const damages[] = {"{}", "{\"tls.crt\":\"bm9uc2Vuc2U=\",\"tls.key\":\"!\"}",
                                           "{\"ca.crt\":1}", "null"};
     struct replica r = make_replica(), other = make_replica();
@@ -456,27 +433,8 @@ START_TEST(damage_is_repaired)
     stop(&r);
     stop(&other);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_query_certificate");
-    TCase *tc = tcase_create("certificate");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_set_timeout(tc, 120);
-    tcase_add_test(tc, the_leader_writes_and_the_others_take_it);
-    tcase_add_test(tc, who_comes_to_lead_goes_on);
-    tcase_add_test(tc, every_bundle_takes_what_is_served);
-    tcase_add_loop_test(tc, what_an_injector_owns_is_left_to_it, 0, 3);
-    tcase_add_loop_test(tc, late_objects_and_rights_are_waited_for, 0, 2);
-    tcase_add_loop_test(tc, a_stop_is_no_failure, 0, 2);
-    tcase_add_loop_test(tc, a_bundle_that_is_undone_is_written_again, 0, 3);
-    tcase_add_test(tc, what_was_right_meanwhile_is_told_again);
-    tcase_add_test(tc, who_is_overtaken_looks_again);
-    tcase_add_test(tc, a_busy_server_is_not_asked_again_at_once);
-    tcase_add_test(tc, a_pair_that_nobody_trusts_waits);
-    tcase_add_loop_test(tc, damage_is_repaired, 0, 4);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests_within(120, "recommender_query_certificate", setup, teardown);
 }

@@ -102,8 +102,7 @@ static void start_connected(void)
 }
 
 /* From the first pass on, without the time that live samples need; the live ones count too. */
-START_TEST(the_history_counts_at_once)
-{
+TEST(the_history_counts_at_once) {
     change(IN_HISTORY);
     start_connected();
     pass(USAGE("150m", "150Mi"));
@@ -115,11 +114,9 @@ START_TEST(the_history_counts_at_once)
     ck_assert_ptr_nonnull(strstr(last_body, "step=60"));
     ck_assert_ptr_nonnull(strstr(last_body, "%5Eweb-%5Ba-z0-9%5D%2B-%5Ba-z0-9%5D%7B5%7D%24"));
 }
-END_TEST
 
 /* Of many VPAs only so many in a pass, the others in the next ones. */
-START_TEST(a_pass_fills_so_many_at_most)
-{
+TEST(a_pass_fills_so_many_at_most) {
     for (int i = 0; i <= REFILL_VPAS_MAX; i++) {
         vpa_auto_free char *vpa = vpa_xprintf(IN_HISTORY_AS("v%d"), i);
 
@@ -133,7 +130,6 @@ START_TEST(a_pass_fills_so_many_at_most)
     pass(USAGE("150m", "150Mi"));
     ck_assert_int_eq(questions, 2 * (REFILL_VPAS_MAX + 1));
 }
-END_TEST
 
 #define EVERY_MINUTE "\"crane.vpa.autoscaling.k8s.io/history-period\":\"1m\","
 #define ELSEWHERE(object)                                                                          \
@@ -168,8 +164,7 @@ static const char *const zoo[] = {
 
 /* A namespace that has more to ask for in every pass than a pass asks leaves others their turn; so
  * it does when each of its questions takes all the time that there is. */
-START_TEST(no_namespace_keeps_another_waiting)
-{
+TEST_TIMES(no_namespace_keeps_another_waiting, 2) {
     for (int i = 0; i <= REFILL_VPAS_MAX; i++) {
         vpa_auto_free char *vpa = vpa_xprintf(IN_HISTORY_WITH("v%d", EVERY_MINUTE), i);
 
@@ -187,10 +182,8 @@ START_TEST(no_namespace_keeps_another_waiting)
     }
     ck_assert_int_eq(_i == 0 ? slow_questions : questions - slow_questions, 2);
 }
-END_TEST
 
-START_TEST(once_per_period)
-{
+TEST(once_per_period) {
     change(IN_HISTORY);
     start_connected();
     for (int i = 0; i < 20; i++)
@@ -200,11 +193,9 @@ START_TEST(once_per_period)
     pass(USAGE("150m", "150Mi"));
     ck_assert_int_eq(questions, 4);
 }
-END_TEST
 
 /* Whoever sets the clock in between, a day is a day. */
-START_TEST(once_per_period_by_whatever_clock)
-{
+TEST_TIMES(once_per_period_by_whatever_clock, 2) {
     change(IN_HISTORY);
     start_connected();
     pass(USAGE("150m", "150Mi"));
@@ -216,11 +207,9 @@ START_TEST(once_per_period_by_whatever_clock)
     pass(USAGE("150m", "150Mi"));
     ck_assert_int_eq(questions, 4);
 }
-END_TEST
 
 /* A failure leaves what is known, and is tried again after a while. */
-START_TEST(a_failure_is_tried_again)
-{
+TEST(a_failure_is_tried_again) {
     static const char line[] = "Cannot read the history of a VPA from Prometheus";
 
     change(IN_HISTORY);
@@ -239,11 +228,9 @@ START_TEST(a_failure_is_tried_again)
     ck_assert_uint_eq(logged(line), 1);
     ck_assert_int_eq(target_cpu(), 2300);
 }
-END_TEST
 
 /* CPU alone is no history: with it the memory that was learned would be gone. */
-START_TEST(what_prometheus_does_not_know_stays)
-{
+TEST(what_prometheus_does_not_know_stays) {
     memory_minutes = 0;
     change(IN_HISTORY);
     start_connected();
@@ -260,11 +247,9 @@ START_TEST(what_prometheus_does_not_know_stays)
     memory = target("memory");
     ck_assert_int_ge(vpa_quantity_value(&memory), 950 << 20);
 }
-END_TEST
 
 /* Nor is memory of which it knows only the last of what we know. */
-START_TEST(a_kind_that_it_knows_less_of_takes_no_place)
-{
+TEST(a_kind_that_it_knows_less_of_takes_no_place) {
     change(IN_HISTORY);
     start_connected();
     for (int i = 0; i < 6; i++)
@@ -277,11 +262,9 @@ START_TEST(a_kind_that_it_knows_less_of_takes_no_place)
     ck_assert_int_eq(questions, 4);
     ck_assert_int_eq(target_cpu(), 2300); /* CPU would be another */
 }
-END_TEST
 
 /* A server that has lost its disk knows less than we do, which is told once. */
-START_TEST(a_shorter_history_takes_no_place)
-{
+TEST(a_shorter_history_takes_no_place) {
     static const char line[] =
         "Prometheus has less of the history of a VPA than is known, which stays";
 
@@ -299,11 +282,9 @@ START_TEST(a_shorter_history_takes_no_place)
     ck_assert_uint_eq(logged(line), 1);
     ck_assert_uint_eq(logged("container app: cpu of 5 minutes"), 1);
 }
-END_TEST
 
 /* Of the one kind a day is read and all of it is there, of the other four days. */
-START_TEST(each_kind_reaches_back_as_far_as_it_counts)
-{
+TEST(each_kind_reaches_back_as_far_as_it_counts) {
     change(IN_HISTORY_WITH("web", "\"crane.vpa.autoscaling.k8s.io/cpu-model-history-length\":"
                                   "\"24h\","));
     start_connected();
@@ -320,10 +301,8 @@ START_TEST(each_kind_reaches_back_as_far_as_it_counts)
     ck_assert_int_eq(target_cpu(), 114); /* 0.05 cores, in buckets of 0.1, and 15 % */
     ck_assert_uint_eq(logged("Prometheus has less"), 0);
 }
-END_TEST
 
-START_TEST(a_time_that_has_not_come_is_no_history)
-{
+TEST(a_time_that_has_not_come_is_no_history) {
     change(IN_HISTORY);
     start_connected();
     ahead = 7200;
@@ -332,11 +311,9 @@ START_TEST(a_time_that_has_not_come_is_no_history)
     ck_assert_int_eq(questions, 2);
     ck_assert_int_eq(target_cpu(), 229);
 }
-END_TEST
 
 /* The pass is everybody's. */
-START_TEST(a_server_that_hangs_holds_up_one_pass_a_little)
-{
+TEST(a_server_that_hangs_holds_up_one_pass_a_little) {
     change(IN_HISTORY);
     change(IN_HISTORY_AS("web-2"));
     change(IN_HISTORY_AS("web-3"));
@@ -356,11 +333,9 @@ START_TEST(a_server_that_hangs_holds_up_one_pass_a_little)
     ck_assert_int_eq(questions, 7);
     ck_assert_int_eq(target_cpu(), 2300);
 }
-END_TEST
 
 /* Whose questions are too much for the server does not take the turn of the others for ever. */
-START_TEST(one_vpa_that_fails_keeps_no_other_waiting)
-{
+TEST_TIMES(one_vpa_that_fails_keeps_no_other_waiting, 2) {
     change(_i == 0 ? IN_HISTORY_WITH("web", EVERY_HALF_MINUTE) : IN_HISTORY);
     change(_i == 0 ? IN_HISTORY_AS("web-2") : IN_HISTORY_WITH("web-2", EVERY_HALF_MINUTE));
     start_connected();
@@ -374,11 +349,9 @@ START_TEST(one_vpa_that_fails_keeps_no_other_waiting)
     ck_assert_int_ge(slow_questions, 2);
     ck_assert_int_le(slow_questions, 3);
 }
-END_TEST
 
 /* More than fits the recommender's memory is not read; it is that VPA's own misfortune. */
-START_TEST(an_answer_without_end_is_given_up)
-{
+TEST(an_answer_without_end_is_given_up) {
     change(IN_HISTORY_AS("web-2"));
     change(IN_HISTORY);
     start_connected();
@@ -388,7 +361,6 @@ START_TEST(an_answer_without_end_is_given_up)
     ck_assert_int_eq(questions, 2); /* both were asked for, once */
     ck_assert_int_eq(target_cpu(), 229);
 }
-END_TEST
 
 static void write_token(const char *path, const char *token)
 {
@@ -398,8 +370,7 @@ static void write_token(const char *path, const char *token)
 }
 
 /* The token of a service account is replaced every hour. */
-START_TEST(each_fill_reads_the_token)
-{
+TEST(each_fill_reads_the_token) {
     char path[] = "/tmp/plumb-token-XXXXXX";
 
     close(mkstemp(path));
@@ -426,7 +397,6 @@ START_TEST(each_fill_reads_the_token)
     ck_assert_int_eq(questions, 8);
     ck_assert_str_eq(last_authorization, "Bearer of the start");
 }
-END_TEST
 
 #define IN_HISTORY_OF(uid, target, annotation)                                                     \
     APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\","          \
@@ -451,8 +421,7 @@ static const struct {
     {IN_HISTORY_OF("a", "web", EVERY_MINUTE), 6},
 };
 
-START_TEST(what_has_changed_is_filled_at_once)
-{
+TEST_EACH(what_has_changed_is_filled_at_once, changes) {
     change(APPLY("{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"name\":"
                  "\"api\",\"namespace\":\"shop\"},\"spec\":{\"selector\":{\"matchLabels\":{"
                  "\"app\":\"web\"}}}}"));
@@ -467,11 +436,9 @@ START_TEST(what_has_changed_is_filled_at_once)
     ck_assert_int_eq(questions, 2 + changes[_i].questions);
     ck_assert_int_eq(target_cpu(), 2300);
 }
-END_TEST
 
 /* It is tried again at once, and waits no longer than others after that. */
-START_TEST(what_has_changed_has_not_failed)
-{
+TEST(what_has_changed_has_not_failed) {
     change(IN_HISTORY_OF("a", "web", ""));
     start_connected();
     status = 400;
@@ -487,42 +454,16 @@ START_TEST(what_has_changed_has_not_failed)
     pass(USAGE("150m", "150Mi"));
     ck_assert_int_eq(questions, 5);
 }
-END_TEST
 
-START_TEST(mode_live_asks_nobody)
-{
+TEST(mode_live_asks_nobody) {
     change(VPA("web", "2026-01-15T10:00:00Z"));
     start_connected();
     for (int i = 0; i < 6; i++)
         pass(USAGE("150m", "150Mi"));
     ck_assert_int_eq(questions, 0);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender refill");
-    TCase *tc = tcase_create("recommender refill");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, the_history_counts_at_once);
-    tcase_add_test(tc, a_pass_fills_so_many_at_most);
-    tcase_add_loop_test(tc, no_namespace_keeps_another_waiting, 0, 2);
-    tcase_add_test(tc, once_per_period);
-    tcase_add_loop_test(tc, once_per_period_by_whatever_clock, 0, 2);
-    tcase_add_test(tc, a_failure_is_tried_again);
-    tcase_add_test(tc, what_prometheus_does_not_know_stays);
-    tcase_add_test(tc, a_kind_that_it_knows_less_of_takes_no_place);
-    tcase_add_test(tc, a_shorter_history_takes_no_place);
-    tcase_add_test(tc, each_kind_reaches_back_as_far_as_it_counts);
-    tcase_add_test(tc, a_time_that_has_not_come_is_no_history);
-    tcase_add_test(tc, a_server_that_hangs_holds_up_one_pass_a_little);
-    tcase_add_test(tc, each_fill_reads_the_token);
-    tcase_add_loop_test(tc, one_vpa_that_fails_keeps_no_other_waiting, 0, 2);
-    tcase_add_test(tc, an_answer_without_end_is_given_up);
-    tcase_add_loop_test(tc, what_has_changed_is_filled_at_once, 0, (int)VPA_COUNT(changes));
-    tcase_add_test(tc, what_has_changed_has_not_failed);
-    tcase_add_test(tc, mode_live_asks_nobody);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("recommender refill", setup, teardown);
 }

@@ -41,8 +41,7 @@ static int64_t stored_samples(void)
     return count;
 }
 
-START_TEST(history_goes_when_the_vpa_names_another_target)
-{
+TEST_TIMES(history_goes_when_the_vpa_names_another_target, 2) {
     static const char *const changed[] = {VPA_OF("db", ""), VPA_OF("nobody", "")};
 
     put_history("", UNTIL_NOW);
@@ -65,11 +64,9 @@ START_TEST(history_goes_when_the_vpa_names_another_target)
         ck_assert_ptr_null(vpa_json_first(
             vpa_json_at(stored("VerticalPodAutoscaler", "web"), "status.recommendation")));
 }
-END_TEST
 
 /* One worker after the other VPA: each checkpoint has its own. */
-START_TEST(each_checkpoint_names_its_own_target)
-{
+TEST(each_checkpoint_names_its_own_target) {
     change(DEPLOYMENT("db"));
     change(APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\","
                  "\"metadata\":{\"name\":\"db\",\"namespace\":\"shop\",\"creationTimestamp\":"
@@ -87,10 +84,8 @@ START_TEST(each_checkpoint_names_its_own_target)
                          VPA_HISTORY_TARGET_ANNOTATION)),
                      "Deployment/db");
 }
-END_TEST
 
-START_TEST(history_stays_while_the_target_is_away)
-{
+TEST(history_stays_while_the_target_is_away) {
     put_history("", UNTIL_NOW);
     start(NULL);
     pass(USAGE("100m", "100Mi"));
@@ -102,7 +97,6 @@ START_TEST(history_stays_while_the_target_is_away)
     pass(USAGE("100m", "100Mi"));
     ck_assert_int_gt(target_cpu(), 1000);
 }
-END_TEST
 
 /* What the VPA named when the checkpoint was written; without a word it belongs to what it names.
  */
@@ -121,8 +115,7 @@ static const struct {
      true},
 };
 
-START_TEST(a_checkpoint_tells_whose_history_it_is)
-{
+TEST_EACH(a_checkpoint_tells_whose_history_it_is, owners_of_history) {
     put_history(owners_of_history[_i].annotations, UNTIL_NOW);
     start(NULL);
     pass(USAGE("100m", "100Mi"));
@@ -131,10 +124,8 @@ START_TEST(a_checkpoint_tells_whose_history_it_is)
     if (_i == 1)
         ck_assert_str_eq(annotation("team"), "a");
 }
-END_TEST
 
-START_TEST(a_target_changed_while_nobody_looked_is_noticed)
-{
+TEST(a_target_changed_while_nobody_looked_is_noticed) {
     put_history("", UNTIL_NOW);
     start(NULL);
     pass(USAGE("100m", "100Mi"));
@@ -149,11 +140,9 @@ START_TEST(a_target_changed_while_nobody_looked_is_noticed)
     pass(USAGE("100m", "100Mi"));
     ck_assert_int_lt(target_cpu(), 1000);
 }
-END_TEST
 
 /* The second process has no open interval to tell of: the pod is gone, and its peak is history. */
-START_TEST(a_target_changed_after_the_pods_went_is_noticed)
-{
+TEST(a_target_changed_after_the_pods_went_is_noticed) {
     use_a_peak(NULL);
     stop();
     change(DELETE("v1", "Pod", "web-1"));
@@ -168,7 +157,6 @@ START_TEST(a_target_changed_after_the_pods_went_is_noticed)
     ck_assert_ptr_null(vpa_json_first(
         vpa_json_at(stored("VerticalPodAutoscaler", "web"), "status.recommendation")));
 }
-END_TEST
 
 /* What the VPA is before it becomes ours, half an hour after the start. */
 static const char *const before_ours[] = {
@@ -177,8 +165,7 @@ static const char *const before_ours[] = {
     DELETE("autoscaling.k8s.io/v1", "VerticalPodAutoscaler", "web"),
 };
 
-START_TEST(history_is_loaded_when_a_vpa_becomes_ours)
-{
+TEST_EACH(history_is_loaded_when_a_vpa_becomes_ours, before_ours) {
     put_history("", UNTIL_NOW);
     change(before_ours[_i]);
     start(NULL);
@@ -189,11 +176,9 @@ START_TEST(history_is_loaded_when_a_vpa_becomes_ours)
     ck_assert_int_gt(target_cpu(), 1000);
     ck_assert_int_eq(stored_samples(), 62 + 6); /* nothing overlaps */
 }
-END_TEST
 
 /* The other recommender went on with the history that this one had begun. */
-START_TEST(what_two_recommenders_saw_counts_once)
-{
+TEST(what_two_recommenders_saw_counts_once) {
     start(NULL);
     for (int i = 0; i < 10; i++)
         pass(USAGE("100m", "100Mi"));
@@ -215,11 +200,9 @@ START_TEST(what_two_recommenders_saw_counts_once)
     ck_assert_int_ge(stored_samples(), 62 + 2);
     ck_assert_int_le(stored_samples(), 62 + 3);
 }
-END_TEST
 
 /* The other one did nothing, while the live samples went on. */
-START_TEST(live_samples_that_nobody_stored_count)
-{
+TEST(live_samples_that_nobody_stored_count) {
     start(NULL);
     for (int i = 0; i < 10; i++)
         pass(USAGE("100m", "100Mi"));
@@ -239,11 +222,9 @@ START_TEST(live_samples_that_nobody_stored_count)
     pass("{\"usage\":[]}");
     ck_assert_int_eq(stored_samples(), 21);
 }
-END_TEST
 
 /* Only what was loaded belonged to the old target; the samples of the same pods are live. */
-START_TEST(another_target_with_the_same_pods_keeps_what_is_live)
-{
+TEST(another_target_with_the_same_pods_keeps_what_is_live) {
     put_history("", UNTIL_NOW);
     start(NULL);
     pass(USAGE("100m", "100Mi"));
@@ -255,7 +236,6 @@ START_TEST(another_target_with_the_same_pods_keeps_what_is_live)
     ck_assert_int_lt(target_cpu(), 1000);
     ck_assert_int_eq(stored_samples(), 2);
 }
-END_TEST
 
 static bool refuse_checkpoint_lists(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -266,8 +246,7 @@ static bool refuse_checkpoint_lists(const struct vpa_memory_request *q, struct v
     return true;
 }
 
-START_TEST(nothing_is_written_before_the_history_was_read)
-{
+TEST(nothing_is_written_before_the_history_was_read) {
     put_history("", UNTIL_NOW);
     change(VPA_OF("web", OF_OTHERS));
     start(NULL);
@@ -284,7 +263,6 @@ START_TEST(nothing_is_written_before_the_history_was_read)
     ck_assert_int_gt(target_cpu(), 1000);
     ck_assert_int_eq(stored_samples(), 62 + 5);
 }
-END_TEST
 
 /* ---- age ---- */
 
@@ -311,8 +289,7 @@ static size_t recommended(void)
                                       "status.recommendation.containerRecommendations"));
 }
 
-START_TEST(a_container_that_left_goes_by_the_age_of_its_last_sample)
-{
+TEST(a_container_that_left_goes_by_the_age_of_its_last_sample) {
     put_sidecar("2026-01-07T14:00:00Z"); /* eight days are over two hours after the start */
     start("--checkpoints-gc-interval=10m");
     pass(USAGE("100m", "100Mi"));
@@ -331,10 +308,8 @@ START_TEST(a_container_that_left_goes_by_the_age_of_its_last_sample)
     ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-old"));
     ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
 }
-END_TEST
 
-START_TEST(a_container_of_the_pods_keeps_a_history_of_any_age)
-{
+TEST(a_container_of_the_pods_keeps_a_history_of_any_age) {
     put_history("", "2026-01-01T12:00:00Z");
     start("--checkpoints-gc-interval=10m");
     for (int i = 0; i < 30; i++)
@@ -343,7 +318,6 @@ START_TEST(a_container_of_the_pods_keeps_a_history_of_any_age)
     ck_assert_int_gt(target_cpu(), 1000);
     ck_assert_int_eq(stored_samples(), 62);
 }
-END_TEST
 
 static bool refuse_pod_lists(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -354,8 +328,7 @@ static bool refuse_pod_lists(const struct vpa_memory_request *q, struct vpa_memo
     return true;
 }
 
-START_TEST(nothing_ages_while_the_caches_are_out_of_step)
-{
+TEST(nothing_ages_while_the_caches_are_out_of_step) {
     put_sidecar("2026-01-01T14:00:00Z");
     start("--checkpoints-gc-interval=1s");
     hook = refuse_pod_lists;
@@ -369,7 +342,6 @@ START_TEST(nothing_ages_while_the_caches_are_out_of_step)
         pass(USAGE("100m", "100Mi"));
     ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-old"));
 }
-END_TEST
 
 /* ---- garbage ---- */
 
@@ -383,8 +355,7 @@ static bool refuse_vpa_lists(const struct vpa_memory_request *q, struct vpa_memo
 }
 
 /* The last word before a history is deleted has the API server, not a cache. */
-START_TEST(a_checkpoint_goes_only_when_the_server_says_that_its_vpa_is_gone)
-{
+TEST(a_checkpoint_goes_only_when_the_server_says_that_its_vpa_is_gone) {
     put_history("", UNTIL_NOW);
     start("--checkpoints-gc-interval=1m");
     pass(USAGE("100m", "100Mi"));
@@ -399,7 +370,6 @@ START_TEST(a_checkpoint_goes_only_when_the_server_says_that_its_vpa_is_gone)
     pass(USAGE("100m", "100Mi"));
     ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
 }
-END_TEST
 
 /* It is created while the checkpoints are listed: no cache had it when the pass began. */
 static bool create_meanwhile(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
@@ -411,8 +381,7 @@ static bool create_meanwhile(const struct vpa_memory_request *q, struct vpa_memo
     return false;
 }
 
-START_TEST(a_checkpoint_of_a_vpa_that_came_during_the_pass_stays)
-{
+TEST(a_checkpoint_of_a_vpa_that_came_during_the_pass_stays) {
     put_history("", UNTIL_NOW);
     change(DELETE("autoscaling.k8s.io/v1", "VerticalPodAutoscaler", "web"));
     start("--checkpoints-gc-interval=1s");
@@ -424,33 +393,8 @@ START_TEST(a_checkpoint_of_a_vpa_that_came_during_the_pass_stays)
     pass(USAGE("100m", "100Mi"));
     ck_assert_int_gt(target_cpu(), 1000);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_restart");
-    TCase *tcase = tcase_create("restart");
-
-    tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_loop_test(tcase, history_goes_when_the_vpa_names_another_target, 0, 2);
-    tcase_add_test(tcase, each_checkpoint_names_its_own_target);
-    tcase_add_test(tcase, history_stays_while_the_target_is_away);
-    tcase_add_loop_test(tcase, a_checkpoint_tells_whose_history_it_is, 0,
-                        VPA_COUNT(owners_of_history));
-    tcase_add_test(tcase, a_target_changed_while_nobody_looked_is_noticed);
-    tcase_add_test(tcase, a_target_changed_after_the_pods_went_is_noticed);
-    tcase_add_loop_test(tcase, history_is_loaded_when_a_vpa_becomes_ours, 0,
-                        VPA_COUNT(before_ours));
-    tcase_add_test(tcase, what_two_recommenders_saw_counts_once);
-    tcase_add_test(tcase, live_samples_that_nobody_stored_count);
-    tcase_add_test(tcase, another_target_with_the_same_pods_keeps_what_is_live);
-    tcase_add_test(tcase, nothing_is_written_before_the_history_was_read);
-    tcase_add_test(tcase, a_container_that_left_goes_by_the_age_of_its_last_sample);
-    tcase_add_test(tcase, nothing_ages_while_the_caches_are_out_of_step);
-    tcase_add_test(tcase, a_container_of_the_pods_keeps_a_history_of_any_age);
-    tcase_add_test(tcase, a_checkpoint_goes_only_when_the_server_says_that_its_vpa_is_gone);
-    tcase_add_test(tcase, a_checkpoint_of_a_vpa_that_came_during_the_pass_stays);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return run_tests_within(60, "recommender_restart", setup, teardown);
 }

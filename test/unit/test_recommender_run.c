@@ -66,8 +66,7 @@ static const char *const hanging[] = {"secrets/vpa-recommendation-certificates",
                                       ""};
 
 /* The API is looked after all the same, every ten seconds. */
-START_TEST(a_server_that_hangs_delays_no_pass)
-{
+TEST_TIMES(a_server_that_hangs_delays_no_pass, 2 * VPA_COUNT(hanging)) {
     hook = hang;
     hung = hanging[_i / 2];
     refuses = _i % 2;
@@ -80,11 +79,9 @@ START_TEST(a_server_that_hangs_delays_no_pass)
     ck_assert_uint_ge(asked, PASSES * 3);
     ck_assert_uint_le(asked, PASSES * 20); /* nor is it asked without a pause */
 }
-END_TEST
 
 /* Passes without a gap between them: the API has its turn after each. */
-START_TEST(the_api_has_its_turn_between_late_passes)
-{
+TEST(the_api_has_its_turn_between_late_passes) {
     hook = slow;
     hung = API_SERVICE_NAME;
     start_managing();
@@ -93,7 +90,6 @@ START_TEST(the_api_has_its_turn_between_late_passes)
         ck_assert_int_gt(vpa_time_sub(begun[i], begun[i - 1]), VPA_MINUTE);
     ck_assert_uint_ge(asked, PASSES - 1);
 }
-END_TEST
 
 /* ---- the end ---- */
 
@@ -119,8 +115,7 @@ static bool hold_checkpoints(const struct vpa_memory_request *q, struct vpa_memo
 }
 
 /* Somebody waits for the Lease, and the kubelet does not wait for long. */
-START_TEST(a_server_that_hangs_does_not_keep_it_from_ending)
-{
+TEST(a_server_that_hangs_does_not_keep_it_from_ending) {
     start(NULL);
     hook = refuse_checkpoints;
     for (int i = 0; i < 3; i++)
@@ -133,7 +128,6 @@ START_TEST(a_server_that_hangs_does_not_keep_it_from_ending)
     ck_assert_uint_eq(asked, 1);
     ck_assert_int_le(vpa_time_sub(vpa_loop_now(loop), begin), 2 * VPA_SECOND);
 }
-END_TEST
 
 static bool write_slowly(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -143,8 +137,7 @@ static bool write_slowly(const struct vpa_memory_request *q, struct vpa_memory_r
 }
 
 /* One that answers within that time is waited for. */
-START_TEST(a_slow_server_gets_what_was_learned_at_the_end)
-{
+TEST(a_slow_server_gets_what_was_learned_at_the_end) {
     start(NULL);
     hook = refuse_checkpoints;
     for (int i = 0; i < 3; i++)
@@ -155,14 +148,12 @@ START_TEST(a_slow_server_gets_what_was_learned_at_the_end)
     recommender_flush(recommender, 5 * VPA_SECOND);
     ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-app"));
 }
-END_TEST
 
 /* ---- the start ---- */
 
 static const char *const lists[] = {"/verticalpodautoscalers", "/pods", "/replicasets"};
 /* Histories belong to VPAs, and go on with the pods that are there. */
-START_TEST(a_start_waits_for_every_list)
-{
+TEST_EACH(a_start_waits_for_every_list, lists) {
     vpa_time before = vpa_loop_now(loop);
 
     sim_cluster_answer(
@@ -171,20 +162,8 @@ START_TEST(a_start_waits_for_every_list)
     start(NULL);
     ck_assert_int_ge(vpa_time_sub(vpa_loop_now(loop), before), 5 * VPA_SECOND);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_run");
-    TCase *tc = tcase_create("run");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_set_timeout(tc, 60);
-    tcase_add_loop_test(tc, a_server_that_hangs_delays_no_pass, 0, 2 * VPA_COUNT(hanging));
-    tcase_add_test(tc, the_api_has_its_turn_between_late_passes);
-    tcase_add_test(tc, a_server_that_hangs_does_not_keep_it_from_ending);
-    tcase_add_test(tc, a_slow_server_gets_what_was_learned_at_the_end);
-    tcase_add_loop_test(tc, a_start_waits_for_every_list, 0, VPA_COUNT(lists));
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests_within(60, "recommender_run", setup, teardown);
 }

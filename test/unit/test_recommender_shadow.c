@@ -14,8 +14,7 @@ static const bool standing_by = true;
           "\"target\":{\"cpu\":\"" cpu "\",\"memory\":\"" memory "\"}},"                           \
           "{\"containerName\":\"gone\",\"target\":{\"cpu\":\"1\"}}]}}}")
 
-START_TEST(compares_with_the_other_and_writes_nothing)
-{
+TEST(compares_with_the_other_and_writes_nothing) {
     vpa_auto_buf table = {0};
     struct shadow *shadow = shadow_new();
     struct vpa_error err;
@@ -58,7 +57,6 @@ START_TEST(compares_with_the_other_and_writes_nothing)
     stop();
     shadow_free(shadow);
 }
-END_TEST
 
 /* One container, target.cpu alone. */
 static struct vpa_recommendation recommendation_of(const char *name, const char *cpu)
@@ -75,8 +73,7 @@ static struct vpa_recommendation recommendation_of(const char *name, const char 
 }
 
 /* Each bound is compared with the same one of the other. */
-START_TEST(bounds_are_not_mixed_up)
-{
+TEST_TIMES(bounds_are_not_mixed_up, 3) {
     static const char *const bounds[] = {"target", "lowerBound", "upperBound"};
     struct vpa_object object = {.meta = {.ns = "shop", .name = "web"}};
     struct vpa_recommendation ours;
@@ -111,7 +108,6 @@ START_TEST(bounds_are_not_mixed_up)
     }
     shadow_free(shadow);
 }
-END_TEST
 
 /* The row of target and cpu: equal, within 1, 5 and 10 %. */
 static const struct {
@@ -128,8 +124,7 @@ static const struct {
     {"1", "0", "       0       0       0       0       0\n"},
 };
 
-START_TEST(counts_by_distance)
-{
+TEST_EACH(counts_by_distance, distances) {
     const struct vpa_object object = {.meta = {.ns = "shop", .name = "web"},
                                       .recommendation =
                                           recommendation_of("app", distances[_i].theirs)};
@@ -149,11 +144,9 @@ START_TEST(counts_by_distance)
     ck_assert_msg(vpa_str_starts_with(row + 20, distances[_i].row), "%s", row);
     shadow_free(shadow);
 }
-END_TEST
 
 /* Whichever comes first, and in whichever direction it is. */
-START_TEST(the_farthest_is_named)
-{
+TEST_TIMES(the_farthest_is_named, 5) {
     static const struct {
         const char *first, *second; /* ours; theirs is 1 */
         const char *named;
@@ -181,18 +174,8 @@ START_TEST(the_farthest_is_named)
     ck_assert_ptr_nonnull(strstr(vpa_buf_text(&table), "target      cpu            2"));
     shadow_free(shadow);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_shadow");
-    TCase *tcase = tcase_create("shadow");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, compares_with_the_other_and_writes_nothing);
-    tcase_add_loop_test(tcase, bounds_are_not_mixed_up, 0, 3);
-    tcase_add_loop_test(tcase, counts_by_distance, 0, VPA_COUNT(distances));
-    tcase_add_loop_test(tcase, the_farthest_is_named, 0, 5);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return run_tests("recommender_shadow", setup, teardown);
 }

@@ -68,8 +68,7 @@ static const struct vpa_json *whole(void)
         "\"cpu\":\"25m\",\"memory\":\"250Mi\"}}]}}}");
 }
 
-START_TEST(keeps_what_is_read)
-{
+TEST(keeps_what_is_read) {
     struct slim_vpa v;
     struct vpa_error err;
 
@@ -93,7 +92,6 @@ START_TEST(keeps_what_is_read)
     ck_assert_str_eq(o->resource_policy.containers[0].container_name, "*");
     ck_assert_uint_eq(o->resource_policy.containers[0].controlled_resource_count, 1);
 }
-END_TEST
 
 /* ---- to the last field ---- */
 
@@ -237,8 +235,7 @@ static const struct {
                       "recommends b target memory=1Gi lower absent\n"},
 };
 
-START_TEST(is_so_to_the_last_field)
-{
+TEST_EACH(is_so_to_the_last_field, wholes) {
     struct slim_vpa v;
     struct vpa_error err;
 
@@ -248,11 +245,9 @@ START_TEST(is_so_to_the_last_field)
     ck_assert_msg(strcmp(text, wholes[_i].to) == 0, "%s:\n%s", wholes[_i].name, text);
     vpa_buf_release(&seen);
 }
-END_TEST
 
 /* Of words that nearly all VPAs have there is one copy; so of a target with the VPA's name. */
-START_TEST(common_words_are_not_copied)
-{
+TEST(common_words_are_not_copied) {
     static const char text[] =
         "{\"metadata\":{\"name\":\"v\",\"namespace\":\"default\"},\"spec\":{\"targetRef\":{"
         "\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"v\"},\"updatePolicy\":{"
@@ -275,7 +270,6 @@ START_TEST(common_words_are_not_copied)
     ck_assert_ptr_eq(x->conditions[0].status, y->conditions[0].status);
     ck_assert_ptr_eq(x->conditions[0].reason, x->conditions[0].message);
 }
-END_TEST
 
 static struct vpa_cache *new_cache(void)
 {
@@ -312,8 +306,7 @@ static size_t sweep(const struct vpa_cache *cache)
 
 #define WITH(policy) "{\"resourcePolicy\":" policy "}"
 
-START_TEST(shares_equal_policies)
-{
+TEST(shares_equal_policies) {
     struct vpa_cache *cache = new_cache();
 
     put(cache, "a", WITH(POLICY));
@@ -334,11 +327,9 @@ START_TEST(shares_equal_policies)
     ck_assert_uint_eq(sweep(cache), 0);
     vpa_cache_free(cache);
 }
-END_TEST
 
 /* Too long to be looked up by its text: the object has one of its own. */
-START_TEST(a_long_policy_is_not_shared)
-{
+TEST(a_long_policy_is_not_shared) {
     struct vpa_cache *cache = new_cache();
     char name[20001];
 
@@ -352,10 +343,8 @@ START_TEST(a_long_policy_is_not_shared)
     ck_assert_uint_eq(sweep(cache), 0);
     vpa_cache_free(cache);
 }
-END_TEST
 
-START_TEST(does_without_everything)
-{
+TEST(does_without_everything) {
     struct slim_vpa v;
     struct vpa_error err;
 
@@ -364,7 +353,6 @@ START_TEST(does_without_everything)
     ck_assert(!v.object.target_ref.present);
     ck_assert_int_eq(slim(&arena, json("{\"spec\":7}"), &v, &err), -1);
 }
-END_TEST
 
 /* Of every text that an object can have: whatever a pass reads later must be the copy's own. */
 static const struct {
@@ -394,8 +382,7 @@ static void clear_padding(struct vpa_object *o)
         CLEAR_PADDING(&o->conditions[i], observed_generation);
 }
 
-START_TEST(borrows_nothing)
-{
+TEST_EACH(borrows_nothing, sources) {
     struct lender whole_object, document, copy;
     const void *draft;
     const struct vpa_json *root;
@@ -435,21 +422,8 @@ START_TEST(borrows_nothing)
     vpa_arena_release(&document.arena);
     vpa_arena_release(&whole_object.arena);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_slim");
-    TCase *tcase = tcase_create("slim");
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, keeps_what_is_read);
-    tcase_add_loop_test(tcase, is_so_to_the_last_field, 0, VPA_COUNT(wholes));
-    tcase_add_test(tcase, common_words_are_not_copied);
-    tcase_add_test(tcase, shares_equal_policies);
-    tcase_add_test(tcase, a_long_policy_is_not_shared);
-    tcase_add_test(tcase, does_without_everything);
-    tcase_add_loop_test(tcase, borrows_nothing, 0, VPA_COUNT(sources));
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return run_tests("recommender_slim", setup, teardown);
 }

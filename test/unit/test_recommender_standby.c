@@ -46,8 +46,7 @@ static void put_stored(struct vpa_buf *out)
 
 /* ---- tests ---- */
 
-START_TEST(after_a_takeover_all_is_as_if_nothing_had_happened)
-{
+TEST(after_a_takeover_all_is_as_if_nothing_had_happened) {
     vpa_auto_buf alone = {0}, taken_over = {0};
 
     start_leader(NULL);
@@ -68,11 +67,9 @@ START_TEST(after_a_takeover_all_is_as_if_nothing_had_happened)
     put_stored(&taken_over);
     ck_assert_str_eq(vpa_buf_text(&taken_over), vpa_buf_text(&alone));
 }
-END_TEST
 
 /* Its stored history holds the sample that the standby is about to read: the leader was first. */
-START_TEST(the_first_sample_of_a_new_vpa_counts_once)
-{
+TEST(the_first_sample_of_a_new_vpa_counts_once) {
     start_leader(NULL);
     start_second();
     both_pass(0);
@@ -83,11 +80,9 @@ START_TEST(the_first_sample_of_a_new_vpa_counts_once)
     both_pass(2);
     ck_assert_int_eq(samples_of("late-app"), 3);
 }
-END_TEST
 
 /* It is not in the history that was stored before it, by a leader that is gone. */
-START_TEST(the_first_sample_of_a_new_vpa_is_not_lost)
-{
+TEST(the_first_sample_of_a_new_vpa_is_not_lost) {
     char now[VPA_TIME_TEXT_MAX];
 
     start_leader(NULL);
@@ -102,7 +97,6 @@ START_TEST(the_first_sample_of_a_new_vpa_is_not_lost)
     both_pass(2);
     ck_assert_int_eq(samples_of("late-app"), 62 + 2);
 }
-END_TEST
 
 static size_t other_writes(void)
 {
@@ -114,8 +108,7 @@ static size_t other_writes(void)
     return others;
 }
 
-START_TEST(a_standby_writes_nothing_but_its_lease)
-{
+TEST(a_standby_writes_nothing_but_its_lease) {
     start_leader(NULL);
     both_pass(0);
     start_second();
@@ -128,7 +121,6 @@ START_TEST(a_standby_writes_nothing_but_its_lease)
     recommender_flush(second, VPA_SECOND);
     ck_assert_uint_eq(other_writes(), 0);
 }
-END_TEST
 
 /* Patches of the checkpoint in so many passes, the other standby renewing or not. */
 static size_t patches_in(int passes, bool renewing)
@@ -152,8 +144,7 @@ static size_t quiet_patches(void)
     return count_writes("PATCH", "/web-app");
 }
 
-START_TEST(with_a_standby_in_step_a_checkpoint_waits_for_its_turn)
-{
+TEST(with_a_standby_in_step_a_checkpoint_waits_for_its_turn) {
     start_leader(NULL);
     ck_assert_uint_eq(patches_in(5, false), 5);
     patches_in(2, true); /* it is noticed */
@@ -163,11 +154,9 @@ START_TEST(with_a_standby_in_step_a_checkpoint_waits_for_its_turn)
     patches_in(2, false); /* and that it is gone */
     ck_assert_uint_eq(patches_in(5, false), 5);
 }
-END_TEST
 
 /* What was written while the clock was fast has its next turn hours ahead. */
-START_TEST(a_clock_that_is_set_back_delays_no_checkpoint)
-{
+TEST(a_clock_that_is_set_back_delays_no_checkpoint) {
     start_leader(NULL);
     patches_in(5, true);
     vpa_clock_set(virtual_clock, 3 * VPA_HOUR);
@@ -175,10 +164,8 @@ START_TEST(a_clock_that_is_set_back_delays_no_checkpoint)
     vpa_clock_set(virtual_clock, -3 * VPA_HOUR);
     ck_assert_uint_ge(patches_in(12, true), 1);
 }
-END_TEST
 
-START_TEST(what_waits_is_written_before_the_end)
-{
+TEST(what_waits_is_written_before_the_end) {
     vpa_auto_buf alone = {0}, flushed = {0};
 
     start_leader("--checkpoint-interval=0");
@@ -193,7 +180,6 @@ START_TEST(what_waits_is_written_before_the_end)
     put_stored(&flushed);
     ck_assert_str_eq(vpa_buf_text(&flushed), vpa_buf_text(&alone));
 }
-END_TEST
 
 #define STORED_VPAS 6
 
@@ -225,8 +211,7 @@ enum { ALL_STORED, ONE_FAILS, ONE_UNDER_WAY, ONE_REFUSED, STORED_CASES };
 
 /* Each pass looks at all of them; what was not stored is older than what was, but for what the API
  * server refuses, which would only take the place of others. */
-START_TEST(what_was_written_longest_ago_is_written_first_at_the_end)
-{
+TEST_TIMES(what_was_written_longest_ago_is_written_first_at_the_end, STORED_CASES) {
     int pass_of[STORED_VPAS + 1] = {0}, last = 0;
     size_t count;
     const struct sim_asked *writes;
@@ -263,10 +248,8 @@ START_TEST(what_was_written_longest_ago_is_written_first_at_the_end)
     }
     ck_assert_int_gt(last, 0);
 }
-END_TEST
 
-START_TEST(a_second_standby_waits_for_whole_checkpoints)
-{
+TEST(a_second_standby_waits_for_whole_checkpoints) {
     start_leader(NULL);
     both_pass(0);
     renew_as_another();
@@ -281,10 +264,8 @@ START_TEST(a_second_standby_waits_for_whole_checkpoints)
     both_pass(2);
     ck_assert_str_eq(lease_member("holderIdentity"), "other");
 }
-END_TEST
 
-START_TEST(without_the_right_to_the_lease_there_is_no_standby)
-{
+TEST(without_the_right_to_the_lease_there_is_no_standby) {
     lease_denied = true;
     start_leader(NULL);
     both_pass(0);
@@ -293,7 +274,6 @@ START_TEST(without_the_right_to_the_lease_there_is_no_standby)
     start_second();
     ck_assert_int_eq(vpa_time_sub(vpa_loop_now(loop), before), 0);
 }
-END_TEST
 
 static void expect_ready(struct recommender *r, const char *reason)
 {
@@ -304,8 +284,7 @@ static void expect_ready(struct recommender *r, const char *reason)
     ck_assert_int_eq(ready, !*reason);
 }
 
-START_TEST(readiness_says_what_is_missing)
-{
+TEST(readiness_says_what_is_missing) {
     struct vpa_error err;
 
     start_leader(NULL);
@@ -322,7 +301,6 @@ START_TEST(readiness_says_what_is_missing)
     both_pass(0);
     expect_ready(second, "");
 }
-END_TEST
 
 static vpa_time begun[2];
 static size_t begun_count;
@@ -335,8 +313,7 @@ static void on_pass(void *ctx)
         vpa_loop_stop(loop);
 }
 
-START_TEST(passes_come_at_multiples_of_the_interval)
-{
+TEST_TIMES(passes_come_at_multiples_of_the_interval, 2) {
     bool aligned = _i == 0;
 
     construct(NULL);
@@ -354,28 +331,8 @@ START_TEST(passes_come_at_multiples_of_the_interval)
     ck_assert_int_eq(vpa_time_sub(begun[0], start), (aligned ? 35 : 60) * VPA_SECOND);
     ck_assert_int_eq(vpa_time_sub(begun[1], begun[0]), VPA_MINUTE);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_standby");
-    TCase *tcase = tcase_create("standby");
-
-    tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, setup_both, teardown_both);
-    tcase_add_test(tcase, after_a_takeover_all_is_as_if_nothing_had_happened);
-    tcase_add_test(tcase, the_first_sample_of_a_new_vpa_counts_once);
-    tcase_add_test(tcase, the_first_sample_of_a_new_vpa_is_not_lost);
-    tcase_add_test(tcase, a_standby_writes_nothing_but_its_lease);
-    tcase_add_test(tcase, with_a_standby_in_step_a_checkpoint_waits_for_its_turn);
-    tcase_add_test(tcase, a_clock_that_is_set_back_delays_no_checkpoint);
-    tcase_add_test(tcase, what_waits_is_written_before_the_end);
-    tcase_add_loop_test(tcase, what_was_written_longest_ago_is_written_first_at_the_end, 0,
-                        STORED_CASES);
-    tcase_add_test(tcase, a_second_standby_waits_for_whole_checkpoints);
-    tcase_add_test(tcase, without_the_right_to_the_lease_there_is_no_standby);
-    tcase_add_loop_test(tcase, passes_come_at_multiples_of_the_interval, 0, 2);
-    tcase_add_test(tcase, readiness_says_what_is_missing);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return run_tests_within(60, "recommender_standby", setup_both, teardown_both);
 }

@@ -41,8 +41,7 @@ static const struct claim_row {
     {LEASE_OF("other", ACQUIRED RENEWED("30")), true},
 };
 
-START_TEST(a_claim_says_whether_another_one_was_there)
-{
+TEST_EACH(a_claim_says_whether_another_one_was_there, claims) {
     const struct claim_row *row = &claims[_i];
 
     store(row->lease);
@@ -52,11 +51,9 @@ START_TEST(a_claim_says_whether_another_one_was_there)
     ck_assert_str_eq(lease_member("acquireTime"), NOW);
     ck_assert_str_eq(lease_member("renewTime"), "");
 }
-END_TEST
 
 /* The leader was killed, and came back at once: the other one, in step, is to lead. */
-START_TEST(who_claims_yields_to_a_standby_in_step)
-{
+TEST_EACH(who_claims_yields_to_a_standby_in_step, claims) {
     const struct claim_row *row = &claims[_i];
     struct vpa_elector *elector = vpa_elector_new(&(struct vpa_elector_options){
         .client = client, .ns = "kube-system", .name = "l", .identity = "me"});
@@ -74,19 +71,15 @@ START_TEST(who_claims_yields_to_a_standby_in_step)
     standby_free(s);
     vpa_elector_free(elector);
 }
-END_TEST
 
-START_TEST(a_claim_that_cannot_be_made_waits_for_nobody)
-{
+TEST(a_claim_that_cannot_be_made_waits_for_nobody) {
     store(LEASE_OF("other", ACQUIRED RENEWED("30")));
     lease_broken = true;
     ck_assert(!standby_claim(standby));
     ck_assert_uint_eq(lease_writes, 0);
 }
-END_TEST
 
-START_TEST(a_renewal_keeps_the_time_of_the_claim)
-{
+TEST_TIMES(a_renewal_keeps_the_time_of_the_claim, 2) {
     bool gone = _i == 1; /* somebody has deleted the Lease */
 
     store(LEASE_OF("me", ACQUIRED));
@@ -98,11 +91,9 @@ START_TEST(a_renewal_keeps_the_time_of_the_claim)
     ck_assert_str_eq(lease_member("acquireTime"), gone ? NOW : "2026-01-15T11:00:00.000000Z");
     ck_assert_str_eq(lease_member("renewTime"), NOW);
 }
-END_TEST
 
 /* A newer standby has the Lease while it renews it, and while it may be loading. */
-START_TEST(who_was_displaced_waits_for_the_newer_one)
-{
+TEST(who_was_displaced_waits_for_the_newer_one) {
     for (unsigned i = 0; i < STANDBY_PATIENCE + 2; i++) {
         store(vpa_arena_printf(
             &arena, LEASE_OF("other", ",\"renewTime\":\"2026-01-15T11:%02u:00.000000Z\""), i));
@@ -117,11 +108,9 @@ START_TEST(who_was_displaced_waits_for_the_newer_one)
     ck_assert_str_eq(lease_member("holderIdentity"), "me");
     ck_assert_str_eq(lease_member("renewTime"), NOW);
 }
-END_TEST
 
 /* Of two that start at once the one that leads may have claimed last. */
-START_TEST(who_leads_gives_the_lease_to_the_standby)
-{
+TEST(who_leads_gives_the_lease_to_the_standby) {
     struct standby *leader = standby_new(
         &(struct standby_options){
             .client = client, .ns = "kube-system", .leader = "l", .identity = "leader"},
@@ -139,12 +128,10 @@ START_TEST(who_leads_gives_the_lease_to_the_standby)
     ck_assert_uint_eq(lease_writes, 4); /* two claims, given up, taken */
     standby_free(leader);
 }
-END_TEST
 
 /* What went wrong once is tried again in the next pass, what is not allowed in the tenth: an API
  * server that has just started allows nothing yet. */
-START_TEST(a_refusal_lasts_longer_than_an_error)
-{
+TEST_TIMES(a_refusal_lasts_longer_than_an_error, 2) {
     bool denied = _i == 1;
 
     store(LEASE_OF("me", ACQUIRED));
@@ -160,10 +147,8 @@ START_TEST(a_refusal_lasts_longer_than_an_error)
     ck_assert_uint_eq(lease_writes, 1);
     ck_assert_str_eq(lease_member("renewTime"), NOW);
 }
-END_TEST
 
-START_TEST(a_leader_that_was_refused_asks_again)
-{
+TEST(a_leader_that_was_refused_asks_again) {
     store(LEASE_OF("other", RENEWED("01")));
     lease_denied = true;
     ck_assert(!standby_is_in_step(standby));
@@ -175,11 +160,9 @@ START_TEST(a_leader_that_was_refused_asks_again)
     store(LEASE_OF("other", RENEWED("02")));
     ck_assert(standby_is_in_step(standby));
 }
-END_TEST
 
 /* Clocks are never compared: only a renewal that was seen to happen counts, and for two passes. */
-START_TEST(in_step_is_who_was_seen_to_renew)
-{
+TEST(in_step_is_who_was_seen_to_renew) {
     static const struct {
         const char *lease;
         bool in_step;
@@ -207,10 +190,8 @@ START_TEST(in_step_is_who_was_seen_to_renew)
     }
     ck_assert_uint_eq(lease_writes, 1); /* our own is given up */
 }
-END_TEST
 
-START_TEST(a_lease_that_cannot_be_read_is_nobodys)
-{
+TEST(a_lease_that_cannot_be_read_is_nobodys) {
     for (unsigned i = 1; i < 3; i++) {
         store(vpa_arena_printf(
             &arena, LEASE_OF("other", ",\"renewTime\":\"2026-01-15T11:0%u:00.000000Z\""), i));
@@ -219,36 +200,16 @@ START_TEST(a_lease_that_cannot_be_read_is_nobodys)
     lease_broken = true;
     ck_assert(!standby_is_in_step(standby));
 }
-END_TEST
 
 /* Most clusters have none: that is no trouble. */
-START_TEST(that_there_is_no_lease_is_not_told)
-{
+TEST(that_there_is_no_lease_is_not_told) {
     capture_log(0);
     store("");
     ck_assert(!standby_is_in_step(standby));
     ck_assert_uint_eq(logged("Cannot use the Lease"), 0);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_standby_lease");
-    TCase *tcase = tcase_create("lease");
-
-    tcase_add_checked_fixture(tcase, setup_alone, teardown_alone);
-    tcase_add_loop_test(tcase, a_claim_says_whether_another_one_was_there, 0,
-                        (int)VPA_COUNT(claims));
-    tcase_add_loop_test(tcase, who_claims_yields_to_a_standby_in_step, 0, (int)VPA_COUNT(claims));
-    tcase_add_test(tcase, a_claim_that_cannot_be_made_waits_for_nobody);
-    tcase_add_loop_test(tcase, a_renewal_keeps_the_time_of_the_claim, 0, 2);
-    tcase_add_test(tcase, who_was_displaced_waits_for_the_newer_one);
-    tcase_add_test(tcase, who_leads_gives_the_lease_to_the_standby);
-    tcase_add_loop_test(tcase, a_refusal_lasts_longer_than_an_error, 0, 2);
-    tcase_add_test(tcase, a_leader_that_was_refused_asks_again);
-    tcase_add_test(tcase, in_step_is_who_was_seen_to_renew);
-    tcase_add_test(tcase, a_lease_that_cannot_be_read_is_nobodys);
-    tcase_add_test(tcase, that_there_is_no_lease_is_not_told);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return run_tests("recommender_standby_lease", setup_alone, teardown_alone);
 }

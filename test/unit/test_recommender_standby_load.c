@@ -30,8 +30,7 @@ static void take_over_and_count(void)
 }
 
 /* The list of before comes when the leader has stored another sample. */
-START_TEST(what_is_counted_while_a_standby_loads_is_not_lost)
-{
+TEST(what_is_counted_while_a_standby_loads_is_not_lost) {
     start_leader(NULL);
     both_pass(0);
     hook = answer_list_late;
@@ -43,7 +42,6 @@ START_TEST(what_is_counted_while_a_standby_loads_is_not_lost)
     ck_assert_int_eq(lists_of_checkpoints, 2);
     take_over_and_count();
 }
-END_TEST
 
 static void end_of_leader(void *ctx)
 {
@@ -62,8 +60,7 @@ static bool answer_lists_slowly(const struct vpa_memory_request *q, struct vpa_m
 }
 
 /* Nobody has learned meanwhile. */
-START_TEST(what_a_leader_loads_slowly_counts)
-{
+TEST(what_a_leader_loads_slowly_counts) {
     construct("--recommender-interval=5s");
     recommender_free(recommender);
     recommender = replica("first", &first_stands_by);
@@ -77,12 +74,10 @@ START_TEST(what_a_leader_loads_slowly_counts)
     ck_assert_uint_eq(logged("Loaded all checkpoints again"), 0);
     ck_assert_int_eq(samples_of("web-app"), 1);
 }
-END_TEST
 
 /* It was killed and is back: a leader that may have been there is gone before the load is. What
  * that one may have stored is loaded, once. */
-START_TEST(a_standby_that_leads_while_it_loads_comes_to_write)
-{
+TEST(a_standby_that_leads_while_it_loads_comes_to_write) {
     start_leader("--recommender-interval=5s");
     both_pass(0);
     recommender_free(VPA_STEAL(recommender));
@@ -100,7 +95,6 @@ START_TEST(a_standby_that_leads_while_it_loads_comes_to_write)
         ck_assert_uint_eq(logged("Loaded all checkpoints again"), 1);
     }
 }
-END_TEST
 
 /* Those of the garbage collection and at the start are not of one namespace. */
 static bool answer_lists_of_passes_slowly(const struct vpa_memory_request *q,
@@ -114,8 +108,7 @@ static bool answer_lists_of_passes_slowly(const struct vpa_memory_request *q,
 static const vpa_duration slow_lists[] = {VPA_MINUTE + 45 * VPA_SECOND,
                                           VPA_MINUTE + 12 * VPA_SECOND};
 
-START_TEST(a_standby_that_loads_slowly_comes_in_step)
-{
+TEST_EACH(a_standby_that_loads_slowly_comes_in_step, slow_lists) {
     capture_log(0);
     start_ticking_leader("--checkpoints-gc-interval=24h");
     let_both_pass(3);
@@ -137,11 +130,9 @@ START_TEST(a_standby_that_loads_slowly_comes_in_step)
     hook = watch_lease;
     vpa_timer_free(leader_tick);
 }
-END_TEST
 
 /* As above at the start. */
-START_TEST(a_standby_that_starts_slowly_comes_in_step)
-{
+TEST(a_standby_that_starts_slowly_comes_in_step) {
     capture_log(0);
     start_leader(NULL);
     both_pass(0);
@@ -154,11 +145,9 @@ START_TEST(a_standby_that_starts_slowly_comes_in_step)
     ck_assert_str_ne(lease_member("renewTime"), "");
     ck_assert_uint_eq(logged("A standby that missed passes is not in step"), 0);
 }
-END_TEST
 
 /* Each of them begins four tenths of an interval late. */
-START_TEST(passes_less_than_an_interval_and_a_half_apart_are_in_step)
-{
+TEST(passes_less_than_an_interval_and_a_half_apart_are_in_step) {
     vpa_duration apart = VPA_MINUTE + 24 * VPA_SECOND;
 
     capture_log(0);
@@ -174,7 +163,6 @@ START_TEST(passes_less_than_an_interval_and_a_half_apart_are_in_step)
     }
     ck_assert_uint_eq(logged("A standby that missed passes is not in step"), 0);
 }
-END_TEST
 
 /* To where the next interval begins. */
 static void pump_to_turn(vpa_duration interval)
@@ -183,8 +171,7 @@ static void pump_to_turn(vpa_duration interval)
 }
 
 /* It waits for what the leader is storing, for as long as there is a leader. */
-START_TEST(a_standby_that_waits_to_load_leads_at_once)
-{
+TEST(a_standby_that_waits_to_load_leads_at_once) {
     start_leader(NULL);
     pump_to_turn(VPA_MINUTE);
 
@@ -196,11 +183,9 @@ START_TEST(a_standby_that_waits_to_load_leads_at_once)
     vpa_timer_free(end);
     ck_assert_int_eq(vpa_time_sub(vpa_loop_now(loop), begin), VPA_SECOND);
 }
-END_TEST
 
 /* However long the interval is: what is not stored by then, a pass gives up. */
-START_TEST(a_standby_waits_no_longer_than_checkpoints_are_written)
-{
+TEST(a_standby_waits_no_longer_than_checkpoints_are_written) {
     start_leader("--recommender-interval=1h");
     pump_to_turn(VPA_HOUR);
 
@@ -209,11 +194,9 @@ START_TEST(a_standby_waits_no_longer_than_checkpoints_are_written)
     start_second();
     ck_assert_int_eq(vpa_time_sub(vpa_loop_now(loop), begin), config.checkpoints_timeout);
 }
-END_TEST
 
 /* It begins when the leader has begun its pass and not stored anything of it. */
-START_TEST(what_the_leader_is_about_to_store_is_waited_for)
-{
+TEST(what_the_leader_is_about_to_store_is_waited_for) {
     start_leader(NULL);
     both_pass(0);
     vpa_loop_pump(loop, VPA_MINUTE / 2 + 5 * VPA_SECOND);
@@ -223,7 +206,6 @@ START_TEST(what_the_leader_is_about_to_store_is_waited_for)
     vpa_timer_free(leader_tick);
     take_over_and_count();
 }
-END_TEST
 
 /* Again after each list that came too late, three times at most. A list takes a whole interval
  * here, so that it comes in the second half of the next one. */
@@ -231,8 +213,7 @@ static const struct {
     int late, lists;
 } loads[] = {{0, 1}, {1, 2}, {2, 3}, {3, 3}};
 
-START_TEST(a_standby_loads_between_passes)
-{
+TEST_EACH(a_standby_loads_between_passes, loads) {
     start_leader(NULL);
     both_pass(0);
     hook = answer_list_late;
@@ -243,28 +224,10 @@ START_TEST(a_standby_loads_between_passes)
         ck_assert_int_eq(vpa_time_sub(listed[i], listed[i - 1]), VPA_MINUTE);
     second_stands_by = false;
 }
-END_TEST
 
 /* Than of the Lease, in the last pass. */
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_standby_load");
-    TCase *tcase = tcase_create("standby");
-
-    tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, setup_both, teardown_both);
-    tcase_add_test(tcase, what_a_leader_loads_slowly_counts);
-    tcase_add_test(tcase, a_standby_that_leads_while_it_loads_comes_to_write);
-    tcase_add_loop_test(tcase, a_standby_that_loads_slowly_comes_in_step, 0,
-                        (int)VPA_COUNT(slow_lists));
-    tcase_add_test(tcase, a_standby_that_starts_slowly_comes_in_step);
-    tcase_add_test(tcase, passes_less_than_an_interval_and_a_half_apart_are_in_step);
-    tcase_add_test(tcase, what_is_counted_while_a_standby_loads_is_not_lost);
-    tcase_add_test(tcase, a_standby_that_waits_to_load_leads_at_once);
-    tcase_add_test(tcase, a_standby_waits_no_longer_than_checkpoints_are_written);
-    tcase_add_test(tcase, what_the_leader_is_about_to_store_is_waited_for);
-    tcase_add_loop_test(tcase, a_standby_loads_between_passes, 0, (int)VPA_COUNT(loads));
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return run_tests_within(60, "recommender_standby_load", setup_both, teardown_both);
 }

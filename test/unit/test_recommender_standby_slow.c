@@ -16,8 +16,7 @@ static void pass_without_standby(int minute)
 #define SLEPT 30 /* passes */
 
 /* The leader ends after so many passes that both made after that. */
-START_TEST(a_standby_that_slept_loads_what_it_has_missed)
-{
+TEST_TIMES(a_standby_that_slept_loads_what_it_has_missed, 4) {
     int minute = 0, ended = 3 + SLEPT + _i;
 
     start_leader(NULL);
@@ -37,12 +36,10 @@ START_TEST(a_standby_that_slept_loads_what_it_has_missed)
     both_pass(minute++);
     ck_assert_int_eq(samples_of("web-app"), minute);
 }
-END_TEST
 
 /* It slept for so many passes. From the third one on the leader has stored all: it writes in each
  * pass. */
-START_TEST(what_is_missed_begins_an_interval_after_the_last_pass)
-{
+TEST_TIMES(what_is_missed_begins_an_interval_after_the_last_pass, 2) {
     int minute = 0, slept = 2 + _i;
 
     capture_log(0);
@@ -57,11 +54,9 @@ START_TEST(what_is_missed_begins_an_interval_after_the_last_pass)
     both_pass(minute);
     ck_assert_int_eq((int)logged("Loaded all checkpoints again"), _i);
 }
-END_TEST
 
 /* There are no checkpoints that it could have missed. */
-START_TEST(with_a_history_of_prometheus_nothing_is_said_of_checkpoints)
-{
+TEST(with_a_history_of_prometheus_nothing_is_said_of_checkpoints) {
     struct vpa_error err;
 
     construct(NULL);
@@ -79,10 +74,8 @@ START_TEST(with_a_history_of_prometheus_nothing_is_said_of_checkpoints)
     ck_assert_uint_eq(logged("not in step"), 0);
     ck_assert_uint_eq(lease_writes, 0);
 }
-END_TEST
 
-START_TEST(each_time_that_a_standby_slept_is_told_once)
-{
+TEST(each_time_that_a_standby_slept_is_told_once) {
     int minute = 0;
 
     capture_log(0);
@@ -97,11 +90,9 @@ START_TEST(each_time_that_a_standby_slept_is_told_once)
             pass_without_standby(minute++);
     }
 }
-END_TEST
 
 /* It slept before its first pass, or ends before it makes one. */
-START_TEST(a_standby_that_slept_overwrites_nothing)
-{
+TEST(a_standby_that_slept_overwrites_nothing) {
     int minute = 0;
 
     start_leader(NULL);
@@ -115,7 +106,6 @@ START_TEST(a_standby_that_slept_overwrites_nothing)
     both_pass(minute++);
     ck_assert_int_eq(samples_of("web-app"), minute);
 }
-END_TEST
 
 /* One step of the standby, which reads the usage in time. */
 static bool answer_namespaces_late(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
@@ -146,8 +136,7 @@ static void expect_nothing_lost(void)
 }
 
 /* Within the pass: so many passes of the leader. */
-START_TEST(a_slow_step_that_succeeds_is_missed_usage)
-{
+TEST_TIMES(a_slow_step_that_succeeds_is_missed_usage, 5) {
     start_ticking_leader(NULL);
     let_both_pass(9);
     ck_assert_str_ne(lease_member("renewTime"), "");
@@ -162,11 +151,9 @@ START_TEST(a_slow_step_that_succeeds_is_missed_usage)
     ck_assert_int_eq(*lease_member("renewTime") != '\0', _i > 3);
     expect_nothing_lost();
 }
-END_TEST
 
 /* Slow in each pass: it comes in step never, but loads again and again, and says so once. */
-START_TEST(a_standby_that_is_always_slow_loads_and_is_not_in_step)
-{
+TEST(a_standby_that_is_always_slow_loads_and_is_not_in_step) {
     capture_log(0);
     start_ticking_leader(NULL);
     hook = answer_usage_late;
@@ -179,7 +166,6 @@ START_TEST(a_standby_that_is_always_slow_loads_and_is_not_in_step)
     ck_assert_uint_ge(logged("Loaded all checkpoints again"), 3);
     expect_nothing_lost();
 }
-END_TEST
 
 static void kill_leader(void *ctx)
 {
@@ -189,8 +175,7 @@ static void kill_leader(void *ctx)
 }
 
 /* Its usage is of before five passes of the leader, and comes when that one has ended. */
-START_TEST(usage_that_came_late_overwrites_nothing)
-{
+TEST(usage_that_came_late_overwrites_nothing) {
     start_ticking_leader("--recommender-interval=20s");
     let_both_pass(3);
     struct vpa_timer *end = vpa_timer_new(loop, kill_leader, NULL);
@@ -202,7 +187,6 @@ START_TEST(usage_that_came_late_overwrites_nothing)
     ck_assert(!second_stands_by);
     expect_nothing_lost();
 }
-END_TEST
 
 static bool count_lists_and_answer_usage_late(const struct vpa_memory_request *q,
                                               struct vpa_memory_reply *r)
@@ -212,8 +196,7 @@ static bool count_lists_and_answer_usage_late(const struct vpa_memory_request *q
 }
 
 /* However long its pass takes: nobody else has learned meanwhile. */
-START_TEST(a_leader_that_is_slow_has_missed_nothing)
-{
+TEST(a_leader_that_is_slow_has_missed_nothing) {
     start_ticking_leader("--recommender-interval=20s");
     let_both_pass(3);
     vpa_timer_free(leader_tick);
@@ -227,7 +210,6 @@ START_TEST(a_leader_that_is_slow_has_missed_nothing)
         ck_assert_int_eq(lists_of_checkpoints, i == 0); /* which objects there are */
     }
 }
-END_TEST
 
 static bool answer_status_late(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -239,8 +221,7 @@ static bool answer_status_late(const struct vpa_memory_request *q, struct vpa_me
 }
 
 /* It loads what it has missed, once, and writes from then on, however long its passes take. */
-START_TEST(a_leader_that_is_slow_loads_once)
-{
+TEST(a_leader_that_is_slow_loads_once) {
     start_ticking_leader("--recommender-interval=5s");
     let_both_pass(3);
     vpa_timer_free(leader_tick);
@@ -258,25 +239,8 @@ START_TEST(a_leader_that_is_slow_loads_once)
         ck_assert_uint_eq(logged("Loaded all checkpoints again"), 1);
     }
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_standby_slow");
-    TCase *tcase = tcase_create("standby");
-
-    tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, setup_both, teardown_both);
-    tcase_add_loop_test(tcase, a_standby_that_slept_loads_what_it_has_missed, 0, 4);
-    tcase_add_loop_test(tcase, what_is_missed_begins_an_interval_after_the_last_pass, 0, 2);
-    tcase_add_test(tcase, with_a_history_of_prometheus_nothing_is_said_of_checkpoints);
-    tcase_add_test(tcase, each_time_that_a_standby_slept_is_told_once);
-    tcase_add_test(tcase, a_standby_that_slept_overwrites_nothing);
-    tcase_add_loop_test(tcase, a_slow_step_that_succeeds_is_missed_usage, 0, 5);
-    tcase_add_test(tcase, a_standby_that_is_always_slow_loads_and_is_not_in_step);
-    tcase_add_test(tcase, usage_that_came_late_overwrites_nothing);
-    tcase_add_test(tcase, a_leader_that_is_slow_has_missed_nothing);
-    tcase_add_test(tcase, a_leader_that_is_slow_loads_once);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return run_tests_within(60, "recommender_standby_slow", setup_both, teardown_both);
 }

@@ -39,8 +39,7 @@ static int64_t samples_after_takeover(void)
     return samples_of("web-app");
 }
 
-START_TEST(a_standby_without_usage_is_not_in_step)
-{
+TEST(a_standby_without_usage_is_not_in_step) {
     miss_usage(0, 0);
     vpa_auto_free char *renewed = vpa_xstrdup(lease_member("renewTime"));
 
@@ -52,7 +51,6 @@ START_TEST(a_standby_without_usage_is_not_in_step)
     both_pass(6);
     ck_assert_int_eq(samples_of("web-app"), 10); /* loaded once */
 }
-END_TEST
 
 static bool count_lists(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -66,8 +64,7 @@ static const struct {
     int missed, counted;
 } short_outages[] = {{1, 4}, {2, 4}, {3, 7}};
 
-START_TEST(what_was_stored_by_turns_is_not_loaded_again)
-{
+TEST_EACH(what_was_stored_by_turns_is_not_loaded_again, short_outages) {
     miss_usage(short_outages[_i].missed, 0);
     ck_assert_int_eq(samples_after_takeover(), short_outages[_i].counted);
     hook = count_lists;
@@ -77,7 +74,6 @@ START_TEST(what_was_stored_by_turns_is_not_loaded_again)
     ck_assert_int_eq(samples_of("web-app"), short_outages[_i].counted + 5);
     ck_assert_int_eq(lists_of_checkpoints, 0); /* what it has stored itself neither */
 }
-END_TEST
 
 static bool end_leader(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -87,8 +83,7 @@ static bool end_leader(const struct vpa_memory_request *q, struct vpa_memory_rep
 }
 
 /* The pass began as a standby's and waits for the server: it writes nothing that is poorer. */
-START_TEST(a_standby_that_leads_in_the_middle_of_a_pass_loads_first)
-{
+TEST(a_standby_that_leads_in_the_middle_of_a_pass_loads_first) {
     miss_usage(5, 0);
     recommender_free(VPA_STEAL(recommender));
     hook = end_leader;
@@ -98,18 +93,15 @@ START_TEST(a_standby_that_leads_in_the_middle_of_a_pass_loads_first)
     both_pass(8);
     ck_assert_int_eq(samples_of("web-app"), 9);
 }
-END_TEST
 
 /* It leads, and is ended before it has made a pass. */
-START_TEST(a_standby_that_is_ended_keeps_what_the_leader_has_stored)
-{
+TEST(a_standby_that_is_ended_keeps_what_the_leader_has_stored) {
     miss_usage(5, 0);
     recommender_free(VPA_STEAL(recommender));
     second_stands_by = false;
     recommender_flush(second, VPA_SECOND);
     ck_assert_int_eq(samples_of("web-app"), 8);
 }
-END_TEST
 
 static bool hang(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -121,8 +113,7 @@ static bool hang(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 }
 
 /* Two passes of the standby that hang are five of the leader's. */
-START_TEST(passes_that_hang_are_as_long_as_they_take)
-{
+TEST(passes_that_hang_are_as_long_as_they_take) {
     miss_usage(0, 0);
     leader_tick = vpa_timer_new(loop, lead_each_interval, NULL);
     vpa_timer_start(leader_tick, VPA_MINUTE);
@@ -136,11 +127,9 @@ START_TEST(passes_that_hang_are_as_long_as_they_take)
     vpa_timer_free(leader_tick);
     ck_assert_int_eq(samples_after_takeover(), 3 + 5 + 1);
 }
-END_TEST
 
 /* It claims the Lease, waits for the leader, and loads before it says so. */
-START_TEST(a_standby_that_has_usage_again_loads_what_it_has_missed)
-{
+TEST(a_standby_that_has_usage_again_loads_what_it_has_missed) {
     miss_usage(1, 1);
     ck_assert_str_eq(lease_member("renewTime"), "");
     both_pass(5);
@@ -149,11 +138,9 @@ START_TEST(a_standby_that_has_usage_again_loads_what_it_has_missed)
     ck_assert_str_ne(lease_member("renewTime"), "");
     ck_assert_int_eq(samples_after_takeover(), 8);
 }
-END_TEST
 
 /* Usage that comes and goes: each time it waits anew. */
-START_TEST(usage_that_fails_again_begins_the_wait_anew)
-{
+TEST(usage_that_fails_again_begins_the_wait_anew) {
     miss_usage(1, 2);
     pass_without_usage(6);
     both_pass(7);
@@ -162,7 +149,6 @@ START_TEST(usage_that_fails_again_begins_the_wait_anew)
     both_pass(9);
     ck_assert_str_ne(lease_member("renewTime"), "");
 }
-END_TEST
 
 static bool lists_broken;
 
@@ -174,8 +160,7 @@ static bool refuse_lists(const struct vpa_memory_request *q, struct vpa_memory_r
     return true;
 }
 
-START_TEST(checkpoints_that_cannot_be_loaded_are_waited_for)
-{
+TEST(checkpoints_that_cannot_be_loaded_are_waited_for) {
     miss_usage(1, 2);
     hook = refuse_lists;
     lists_broken = true;
@@ -186,7 +171,6 @@ START_TEST(checkpoints_that_cannot_be_loaded_are_waited_for)
     ck_assert_str_ne(lease_member("renewTime"), "");
     ck_assert_int_eq(samples_after_takeover(), 9);
 }
-END_TEST
 
 static bool refuse_patches(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -197,8 +181,7 @@ static bool refuse_patches(const struct vpa_memory_request *q, struct vpa_memory
 }
 
 /* The leader was refused its writes: what the standby has is newer than what is stored. */
-START_TEST(what_lacks_samples_is_not_loaded_again)
-{
+TEST(what_lacks_samples_is_not_loaded_again) {
     char now[VPA_TIME_TEXT_MAX];
 
     construct(NULL);
@@ -221,25 +204,8 @@ START_TEST(what_lacks_samples_is_not_loaded_again)
     ck_assert_int_eq(samples_of("web-app"), 62 + 1);
     ck_assert_int_eq(samples_after_takeover(), 62 + 1 + 3 + 1);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_standby_usage");
-    TCase *tcase = tcase_create("standby");
-
-    tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, setup_both, teardown_both);
-    tcase_add_test(tcase, a_standby_without_usage_is_not_in_step);
-    tcase_add_loop_test(tcase, what_was_stored_by_turns_is_not_loaded_again, 0,
-                        (int)VPA_COUNT(short_outages));
-    tcase_add_test(tcase, a_standby_that_leads_in_the_middle_of_a_pass_loads_first);
-    tcase_add_test(tcase, a_standby_that_is_ended_keeps_what_the_leader_has_stored);
-    tcase_add_test(tcase, passes_that_hang_are_as_long_as_they_take);
-    tcase_add_test(tcase, a_standby_that_has_usage_again_loads_what_it_has_missed);
-    tcase_add_test(tcase, usage_that_fails_again_begins_the_wait_anew);
-    tcase_add_test(tcase, checkpoints_that_cannot_be_loaded_are_waited_for);
-    tcase_add_test(tcase, what_lacks_samples_is_not_loaded_again);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return run_tests_within(60, "recommender_standby_usage", setup_both, teardown_both);
 }

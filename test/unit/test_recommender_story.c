@@ -199,8 +199,7 @@ static void make_step(const struct step *step, bool change_it, bool bodies)
     vpa_buf_puts(&told, "--\n");
 }
 
-START_TEST(is_left_behind_whole)
-{
+TEST_EACH(is_left_behind_whole, stories) {
     const struct story *s = &stories[_i];
     struct vpa_metrics metrics = {0};
 
@@ -215,23 +214,12 @@ START_TEST(is_left_behind_whole)
     story_tell_metrics(&metrics, s->whole);
     story_expect(STORIES, s->name);
 }
-END_TEST
 
-START_TEST(each_section_has_its_story)
-{
+TEST(each_section_has_its_story) {
     story_expect_sections(STORIES, VPA_COUNT(stories));
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_story");
-    TCase *tc = tcase_create("story");
-
-    tcase_set_timeout(tc, 60);
-    tcase_add_checked_fixture(tc, begin_story, end_story);
-    tcase_add_loop_test(tc, is_left_behind_whole, 0, VPA_COUNT(stories));
-    tcase_add_test(tc, each_section_has_its_story);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests_within(60, "recommender_story", begin_story, end_story);
 }

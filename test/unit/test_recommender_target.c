@@ -29,8 +29,7 @@ static const struct {
     {"Widget", "missing", "example.com/v1", false, "Cannot read targetRef. Reason: ", "not found"},
 };
 
-START_TEST(a_target_is_resolved_when_it_is_topmost)
-{
+TEST_EACH(a_target_is_resolved_when_it_is_topmost, targets) {
     struct vpa_object vpa = about(targets[_i].kind, targets[_i].name, targets[_i].version);
     vpa_auto_arena arena = {0};
     struct target target;
@@ -47,10 +46,8 @@ START_TEST(a_target_is_resolved_when_it_is_topmost)
                       strstr(target.unsupported, targets[_i].end) != NULL,
                   "%s", target.unsupported);
 }
-END_TEST
 
-START_TEST(a_controller_stands_at_the_top_of_the_target)
-{
+TEST_EACH(a_controller_stands_at_the_top_of_the_target, targets) {
     struct vpa_object vpa = about(targets[_i].kind, targets[_i].name, targets[_i].version);
 
     synced();
@@ -58,11 +55,9 @@ START_TEST(a_controller_stands_at_the_top_of_the_target)
     vpa.target_ref.present = false;
     ck_assert(!target_has_controller(owners, &vpa));
 }
-END_TEST
 
 /* Nobody has made the object of a target that can be asked for and is not there. */
-START_TEST(a_walk_that_ends_at_nothing_finds_no_controller)
-{
+TEST(a_walk_that_ends_at_nothing_finds_no_controller) {
     struct vpa_object vpa = about("Widget", "w", "example.com/v1");
     vpa_auto_arena arena = {0};
     struct target target;
@@ -76,11 +71,9 @@ START_TEST(a_walk_that_ends_at_nothing_finds_no_controller)
     vpa_owners_begin_pass(owners);
     ck_assert(!target_has_controller(owners, &vpa));
 }
-END_TEST
 
 /* Deployments without pods cost nothing, and their owners are called as one likes. */
-START_TEST(owners_of_groups_that_are_not_there_keep_nobody_waiting)
-{
+TEST(owners_of_groups_that_are_not_there_keep_nobody_waiting) {
     for (int i = 0; i < 500; i++) {
         vpa_auto_free char *deployment =
             vpa_xprintf(DEPLOYMENT("d%d", OWNER("g%d.io/v1", "Flow", "f"), APP), i, i);
@@ -102,10 +95,8 @@ START_TEST(owners_of_groups_that_are_not_there_keep_nobody_waiting)
         vpa_owners_begin_pass(owners);
     }
 }
-END_TEST
 
-START_TEST(a_vpa_without_a_target_goes_by_its_selector)
-{
+TEST(a_vpa_without_a_target_goes_by_its_selector) {
     struct vpa_object vpa = {.meta = {.ns = "n", .name = "v"}, .has_selector = true};
     vpa_auto_arena arena = {0};
     struct target target;
@@ -124,21 +115,8 @@ START_TEST(a_vpa_without_a_target_goes_by_its_selector)
     ck_assert(vpa_str_starts_with(target.unsupported, "Cannot read targetRef. Reason: targetRef "
                                                       "not defined."));
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_target");
-    TCase *c = tcase_create("target");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, 60);
-    tcase_add_loop_test(c, a_target_is_resolved_when_it_is_topmost, 0, (int)VPA_COUNT(targets));
-    tcase_add_loop_test(c, a_controller_stands_at_the_top_of_the_target, 0,
-                        (int)VPA_COUNT(targets));
-    tcase_add_test(c, a_walk_that_ends_at_nothing_finds_no_controller);
-    tcase_add_test(c, owners_of_groups_that_are_not_there_keep_nobody_waiting);
-    tcase_add_test(c, a_vpa_without_a_target_goes_by_its_selector);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests_within(60, "recommender_target", setup, teardown);
 }

@@ -3,8 +3,7 @@
 #include "recommender_fixture.h"
 #include "captured_log.h"
 
-START_TEST(keeps_what_it_cannot_read)
-{
+TEST(keeps_what_it_cannot_read) {
     change(UNREADABLE_CHECKPOINT);
     start(NULL);
     pass(USAGE("100m", "100Mi"));
@@ -25,12 +24,10 @@ START_TEST(keeps_what_it_cannot_read)
     vpa_loop_pump(loop, VPA_SECOND);
     ck_assert_uint_eq(count_writes("POST", "/events"), 0);
 }
-END_TEST
 
 /* Another replica leads, has kept it aside and written it anew; this one has only read it. What
  * it writes now is no longer what could not be read. */
-START_TEST(what_somebody_has_written_anew_takes_no_place_of_a_copy)
-{
+TEST(what_somebody_has_written_anew_takes_no_place_of_a_copy) {
     change(UNREADABLE_CHECKPOINT);
     start(NULL);
     change(
@@ -51,7 +48,6 @@ START_TEST(what_somebody_has_written_anew_takes_no_place_of_a_copy)
                      "v9");
     ck_assert_uint_eq(count_writes("PATCH", "/web-app"), 1);
 }
-END_TEST
 
 #define RESTORED(status)                                                                           \
     APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"                                                  \
@@ -64,8 +60,7 @@ static const char *const no_status[] = {RESTORED(""), RESTORED(",\"status\":null
 
 /* Velero leaves the status out of what it restores: there is nothing to keep, and nothing to warn
  * of. */
-START_TEST(a_checkpoint_that_was_restored_without_its_status_is_written)
-{
+TEST_EACH(a_checkpoint_that_was_restored_without_its_status_is_written, no_status) {
     change(no_status[_i]);
     start(NULL);
     pass(USAGE("100m", "100Mi"));
@@ -77,11 +72,9 @@ START_TEST(a_checkpoint_that_was_restored_without_its_status_is_written)
     pass(USAGE("200m", "100Mi"));
     ck_assert_uint_eq(count_writes("PATCH", "/web-app"), 1);
 }
-END_TEST
 
 /* The name for the copy is that of another container's checkpoint, or the other way round. */
-START_TEST(a_copy_and_a_checkpoint_of_one_name_both_stay)
-{
+TEST(a_copy_and_a_checkpoint_of_one_name_both_stay) {
     change(APPLY("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"web-1\","
                  "\"namespace\":\"shop\",\"labels\":{\"app\":\"web\"}},\"spec\":{\"containers\":[{"
                  "\"name\":\"app\"},{\"name\":\"app-unreadable\"}]},\"status\":{\"phase\":"
@@ -98,10 +91,8 @@ START_TEST(a_copy_and_a_checkpoint_of_one_name_both_stay)
                                   "spec.containerName"),
                      "app-unreadable");
 }
-END_TEST
 
-START_TEST(replaces_an_older_copy)
-{
+TEST(replaces_an_older_copy) {
     change(UNREADABLE_CHECKPOINT);
     change(APPLY("{\"apiVersion\":\"autoscaling.k8s.io/"
                  "v1\",\"kind\":\"VerticalPodAutoscalerCheckpoint\",\"metadata\":"
@@ -116,7 +107,6 @@ START_TEST(replaces_an_older_copy)
                                   "status.version"),
                      "v9");
 }
-END_TEST
 
 static bool refuse_create(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -126,8 +116,7 @@ static bool refuse_create(const struct vpa_memory_request *q, struct vpa_memory_
     return true;
 }
 
-START_TEST(does_not_overwrite_what_it_could_not_keep)
-{
+TEST(does_not_overwrite_what_it_could_not_keep) {
     change(UNREADABLE_CHECKPOINT);
     start(NULL);
     hook = refuse_create;
@@ -142,7 +131,6 @@ START_TEST(does_not_overwrite_what_it_could_not_keep)
         fake_text_at(stored("VerticalPodAutoscalerCheckpoint", "web-app"), "status.version"), "v3");
     ck_assert_ptr_nonnull(stored("VerticalPodAutoscalerCheckpoint", "web-app-unreadable"));
 }
-END_TEST
 
 static bool find_create_invalid(const struct vpa_memory_request *q, struct vpa_memory_reply *r)
 {
@@ -153,8 +141,7 @@ static bool find_create_invalid(const struct vpa_memory_request *q, struct vpa_m
 }
 
 /* Waiting longer would not help: the history goes on, and the loss is told. */
-START_TEST(overwrites_what_nobody_can_keep)
-{
+TEST(overwrites_what_nobody_can_keep) {
     change(UNREADABLE_CHECKPOINT);
     start(NULL);
     hook = find_create_invalid;
@@ -168,7 +155,6 @@ START_TEST(overwrites_what_nobody_can_keep)
     }
     ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-app-unreadable"));
 }
-END_TEST
 
 /* Whoever may write checkpoints can nest what the schema lets through deeper than it is read: the
  * API server takes ten thousand levels. */
@@ -215,8 +201,7 @@ static bool serve_listed(const struct vpa_memory_request *q, struct vpa_memory_r
 }
 
 /* It holds up nobody, and is kept as it was before it is written anew. */
-START_TEST(a_checkpoint_that_is_nested_too_deeply_stops_nobody)
-{
+TEST(a_checkpoint_that_is_nested_too_deeply_stops_nobody) {
     copied = NULL;
     nested_of = "web";
     change(UNREADABLE_CHECKPOINT);
@@ -235,10 +220,8 @@ START_TEST(a_checkpoint_that_is_nested_too_deeply_stops_nobody)
     ck_assert_str_eq(
         fake_text_at(stored("VerticalPodAutoscalerCheckpoint", "web-app"), "status.version"), "v3");
 }
-END_TEST
 
-START_TEST(a_checkpoint_that_is_nested_too_deeply_goes_with_its_vpa)
-{
+TEST(a_checkpoint_that_is_nested_too_deeply_goes_with_its_vpa) {
     size_t deleted = 0;
 
     nested_of = "gone";
@@ -251,7 +234,6 @@ START_TEST(a_checkpoint_that_is_nested_too_deeply_goes_with_its_vpa)
     }
     ck_assert_uint_eq(deleted, 1);
 }
-END_TEST
 
 /* After the start and a pass, with that list: the copy that was sent. */
 static const struct vpa_json *copy_out_of(const struct vpa_buf *list)
@@ -302,8 +284,7 @@ static const struct {
     "\"namespace\":\"shop\"},\"spec\":{\"vpaObjectName\":\"web\",\"containerName\":\"app\"},"      \
     "\"status\":"
 
-START_TEST(a_checkpoint_that_is_no_json_is_kept_as_a_text)
-{
+TEST_EACH(a_checkpoint_that_is_no_json_is_kept_as_a_text, no_json) {
     vpa_auto_buf text = VPA_BUF(1 << 16);
 
     vpa_buf_puts(&text, OF_NO_JSON);
@@ -317,11 +298,9 @@ START_TEST(a_checkpoint_that_is_no_json_is_kept_as_a_text)
     ck_assert_str_eq(
         fake_text_at(stored("VerticalPodAutoscalerCheckpoint", "web-app"), "status.version"), "v3");
 }
-END_TEST
 
 /* The copy goes with its VPA, whose name is all that can be read of what names it. */
-START_TEST(a_copy_names_its_vpa_whatever_else_is_said_there)
-{
+TEST(a_copy_names_its_vpa_whatever_else_is_said_there) {
     vpa_auto_buf text = VPA_BUF(1 << 16);
 
     vpa_buf_puts(&text,
@@ -335,7 +314,6 @@ START_TEST(a_copy_names_its_vpa_whatever_else_is_said_there)
     ck_assert_str_eq(kept_text(kept, "vpa.autoscaling.k8s.io/unreadable-spec"),
                      "{\"vpaObjectName\":\"web\",\"containerName\":\"app\",\"odd\":\"\x02\"}");
 }
-END_TEST
 
 #define HEAVY 40
 #define HEAVY_BYTES 100000
@@ -357,8 +335,7 @@ static const char *heavy_checkpoint(int number)
 }
 
 /* What cannot be read is not held until somebody has a container of that name. */
-START_TEST(what_cannot_be_read_takes_no_room)
-{
+TEST(what_cannot_be_read_takes_no_room) {
     for (int i = 0; i < HEAVY; i++)
         change(heavy_checkpoint(i));
     construct(NULL);
@@ -378,29 +355,8 @@ START_TEST(what_cannot_be_read_takes_no_room)
     ck_assert_ptr_nonnull(vpa_json_at(kept, "status.cpuHistogram.bucketWeights.x77"));
     ck_assert_ptr_null(stored("VerticalPodAutoscalerCheckpoint", "web-x8-unreadable"));
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recommender_unreadable");
-    TCase *tcase = tcase_create("pass");
-
-    tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_test(tcase, keeps_what_it_cannot_read);
-    tcase_add_test(tcase, what_somebody_has_written_anew_takes_no_place_of_a_copy);
-    tcase_add_loop_test(tcase, a_checkpoint_that_was_restored_without_its_status_is_written, 0,
-                        (int)VPA_COUNT(no_status));
-    tcase_add_test(tcase, a_copy_and_a_checkpoint_of_one_name_both_stay);
-    tcase_add_test(tcase, replaces_an_older_copy);
-    tcase_add_test(tcase, does_not_overwrite_what_it_could_not_keep);
-    tcase_add_test(tcase, overwrites_what_nobody_can_keep);
-    tcase_add_test(tcase, a_checkpoint_that_is_nested_too_deeply_stops_nobody);
-    tcase_add_test(tcase, a_checkpoint_that_is_nested_too_deeply_goes_with_its_vpa);
-    tcase_add_loop_test(tcase, a_checkpoint_that_is_no_json_is_kept_as_a_text, 0,
-                        (int)VPA_COUNT(no_json));
-    tcase_add_test(tcase, a_copy_names_its_vpa_whatever_else_is_said_there);
-    tcase_add_test(tcase, what_cannot_be_read_takes_no_room);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return run_tests_within(60, "recommender_unreadable", setup, teardown);
 }

@@ -6,8 +6,7 @@
 
 #include "captured_log.h"
 
-START_TEST(lists_then_watches)
-{
+TEST(lists_then_watches) {
     static const struct answer answers[] = {
         {.want = "/api/v1/pods?fieldSelector=status.phase%21%3DPending&limit=500&resourceVersion=0",
          .avoid = "watch",
@@ -34,10 +33,8 @@ START_TEST(lists_then_watches)
     ck_assert_uint_eq(requests, 3);
     ck_assert_uint_eq(vpa_reflector_stats(reflector).objects, 5);
 }
-END_TEST
 
-START_TEST(fetches_pages)
-{
+TEST(fetches_pages) {
     static const struct answer answers[] = {
         {.want = "limit=500&resourceVersion=0",
          .status = 200,
@@ -54,10 +51,8 @@ START_TEST(fetches_pages)
     vpa_loop_pump(loop, VPA_SECOND);
     ck_assert_str_eq(trace, "B La Lb Lc E ");
 }
-END_TEST
 
-START_TEST(endless_lists_are_given_up)
-{
+TEST(endless_lists_are_given_up) {
     static const struct answer answers[] = {
         {.status = 200, .json = PAGE("10", "same", "")},
         {.want = "continue=same", .status = 200, .json = PAGE("10", "same", "")},
@@ -69,11 +64,9 @@ START_TEST(endless_lists_are_given_up)
     vpa_loop_pump(loop, 2 * VPA_SECOND);
     ck_assert_str_eq(trace, "B B E ");
 }
-END_TEST
 
 /* A version that fits into no path: the watch ends, and the last good one is used again. */
-START_TEST(absurd_versions_are_refused)
-{
+TEST(absurd_versions_are_refused) {
     char *digits = malloc(5001);
     memset(digits, '7', 5000);
     digits[5000] = '\0';
@@ -97,10 +90,8 @@ START_TEST(absurd_versions_are_refused)
     ck_assert(vpa_reflector_is_watching(reflector));
     free(digits);
 }
-END_TEST
 
-START_TEST(starts_over_when_pages_expire)
-{
+TEST(starts_over_when_pages_expire) {
     static const struct answer answers[] = {
         {.status = 200, .json = PAGE("10", "t1", OBJECT("a", "1"))},
         {.want = "continue=t1", .status = 410},
@@ -112,10 +103,8 @@ START_TEST(starts_over_when_pages_expire)
     vpa_loop_pump(loop, 0);
     ck_assert_str_eq(trace, "B La B Lz E ");
 }
-END_TEST
 
-START_TEST(lists_again_when_the_version_expired)
-{
+TEST(lists_again_when_the_version_expired) {
     static const struct answer answers[] = {
         {.status = 200, .json = LIST("10", "")},
         {.want = "watch", .status = 200, .stream = true, .json = FRAME("ADDED", "a", "11")},
@@ -140,12 +129,10 @@ START_TEST(lists_again_when_the_version_expired)
     ck_assert_uint_eq(vpa_reflector_stats(reflector).errors,
                       1); /* the list; a version may expire */
 }
-END_TEST
 
 /* The newest list comes from the store, in pages, whether the server has a cache or not. With a
  * limit the lists behind it would be of just the version that is known. */
-START_TEST(pages_of_the_newest_list_say_nothing_about_a_cache)
-{
+TEST(pages_of_the_newest_list_say_nothing_about_a_cache) {
     static const struct answer answers[] = {
         {.status = 200, .json = LIST("10", "")},
         {.want = "watch", .status = 410},
@@ -165,12 +152,10 @@ START_TEST(pages_of_the_newest_list_say_nothing_about_a_cache)
     ck_assert(vpa_reflector_is_watching(reflector));
     ck_assert_uint_eq(requests, 8);
 }
-END_TEST
 
 /* A server without a cache gives just the version that is asked for: such lists make no cache
  * young, for as long as watches fail. */
-START_TEST(a_list_of_one_version_makes_no_cache_young)
-{
+TEST(a_list_of_one_version_makes_no_cache_young) {
     static const struct answer answers[] = {
         {.want = "resourceVersion=0", .status = 200, .json = PAGE("10", "t", "")},
         {.want = "continue=t", .status = 200, .json = LIST("10", "")},
@@ -189,10 +174,8 @@ START_TEST(a_list_of_one_version_makes_no_cache_young)
     ck_assert_uint_eq(requests, 7);
     ck_assert_int_lt(vpa_reflector_age(reflector, vpa_loop_monotonic(loop)), 20 * VPA_SECOND);
 }
-END_TEST
 
-START_TEST(watch_refused_with_410_lists_again)
-{
+TEST(watch_refused_with_410_lists_again) {
     static const struct answer answers[] = {
         {.status = 200, .json = LIST("10", "")},
         {.want = "watch", .status = 410},
@@ -204,7 +187,6 @@ START_TEST(watch_refused_with_410_lists_again)
     vpa_loop_pump(loop, 2 * VPA_SECOND);
     ck_assert_str_eq(trace, "B E B Lx E ");
 }
-END_TEST
 
 static const struct {
     const char *name;
@@ -245,8 +227,7 @@ static const struct {
      "limit=500"},
 };
 
-START_TEST(recovers_from_trouble)
-{
+TEST_EACH(recovers_from_trouble, troubles) {
     const struct answer answers[] = {
         {.status = 200, .json = PAGE("10", "", "")},
         troubles[_i].broken,
@@ -266,11 +247,9 @@ START_TEST(recovers_from_trouble)
     ck_assert_msg(at[3] - at[2] >= 800 * VPA_MILLISECOND && at[3] - at[2] < 1600 * VPA_MILLISECOND,
                   "%s: pause %f", troubles[_i].name, (double)(at[3] - at[2]) / 1e9);
 }
-END_TEST
 
 /* An API server that is rolled cuts all watches at once: nobody lists a large cluster for that. */
-START_TEST(a_watch_that_is_cut_goes_on_where_it_was)
-{
+TEST_TIMES(a_watch_that_is_cut_goes_on_where_it_was, 2) {
     static const struct answer answers[] = {
         {.status = 200, .json = LIST("10", "")},
         {.want = "watch", .status = 200, .stream = true, .json = FRAME("ADDED", "a", "11")},
@@ -299,10 +278,8 @@ START_TEST(a_watch_that_is_cut_goes_on_where_it_was)
     vpa_loop_pump(loop, 4 * VPA_SECOND);
     ck_assert_uint_eq(requests, 6);
 }
-END_TEST
 
-START_TEST(backs_off)
-{
+TEST(backs_off) {
     static const struct answer answers[] = {{.failure = VPA_TRANSPORT_REFUSED}};
     double least = 0.8;
 
@@ -316,10 +293,8 @@ START_TEST(backs_off)
     }
     ck_assert_str_eq(vpa_reflector_stats(reflector).errors > 0 ? "errors" : "", "errors");
 }
-END_TEST
 
-START_TEST(very_short_watches_back_off)
-{
+TEST(very_short_watches_back_off) {
     static const struct answer answers[] = {
         {.status = 200, .json = LIST("10", "")},
         {.want = "watch", .status = 200, .json = ""},
@@ -333,7 +308,6 @@ START_TEST(very_short_watches_back_off)
     ck_assert_int_ge(at[2] - at[1], 800 * VPA_MILLISECOND);
     ck_assert_uint_eq(vpa_reflector_stats(reflector).errors, 1);
 }
-END_TEST
 
 #define CLOSED(name, version)                                                                      \
     {                                                                                              \
@@ -342,8 +316,7 @@ END_TEST
 
 /* A server that closes after each event: three in a row are opened again at once, then there is a
  * pause, and the watch goes on where it was. One that lasted begins the count anew. */
-START_TEST(a_row_of_short_watches_is_slowed_down)
-{
+TEST(a_row_of_short_watches_is_slowed_down) {
     static const struct answer answers[] = {
         {.status = 200, .json = LIST("10", "")},
         CLOSED("a", "11"),
@@ -369,7 +342,6 @@ START_TEST(a_row_of_short_watches_is_slowed_down)
     ck_assert_int_ge(at[9] - at[8], 800 * VPA_MILLISECOND);
     ck_assert_str_eq(trace, "B E Aa Ab Ac Ad Ae Af Ag ");
 }
-END_TEST
 
 /* Seconds since the cache was in step, as a scraper computes them. */
 static double shown_age(void)
@@ -379,8 +351,7 @@ static double shown_age(void)
 }
 
 /* Frozen: the server goes on acknowledging bytes, but nothing comes. */
-START_TEST(silent_watches_are_opened_anew)
-{
+TEST(silent_watches_are_opened_anew) {
     static const struct answer answers[] = {
         {.status = 200, .json = LIST("10", "")},
         {.want = "resourceVersion=10", .status = 200, .stream = true},
@@ -413,14 +384,12 @@ START_TEST(silent_watches_are_opened_anew)
     ck_assert_str_eq(trace, "B E Aa "); /* watched on from the last version, no new list */
     ck_assert_uint_eq(vpa_reflector_stats(reflector).errors, 0);
 }
-END_TEST
 
 #define TOO_LARGE "Timeout: Too large resource version: 50, current: 40"
 
 /* etcd came back from a backup: the version that is watched from is still to come, and until then
  * the server is silent. What it has is listed, by any server's word on it. */
-START_TEST(a_store_that_went_back_is_listed_anew)
-{
+TEST_TIMES(a_store_that_went_back_is_listed_anew, 2) {
     const struct answer answers[] = {
         {.status = 200, .json = LIST("50", OBJECT("lost", "49"))},
         _i == 0 ? (struct answer){.want = "watch=true", .status = 200, .stream = true}
@@ -437,11 +406,9 @@ START_TEST(a_store_that_went_back_is_listed_anew)
     ck_assert(vpa_reflector_is_watching(reflector));
     ck_assert_uint_eq(vpa_reflector_stats(reflector).errors, _i == 0 ? 1 : 2);
 }
-END_TEST
 
 /* One that gives no answer about its version gives no watch either: the cache grows old. */
-START_TEST(a_server_that_does_not_tell_its_version_makes_no_cache_young)
-{
+TEST(a_server_that_does_not_tell_its_version_makes_no_cache_young) {
     static const struct answer answers[] = {
         {.status = 200, .json = LIST("50", "")},
         {.want = "watch=true", .status = 200, .stream = true},
@@ -453,11 +420,9 @@ START_TEST(a_server_that_does_not_tell_its_version_makes_no_cache_young)
     ck_assert_uint_ge(requests, 4);
     ck_assert_int_eq(vpa_reflector_age(reflector, vpa_loop_monotonic(loop)), 5 * VPA_MINUTE);
 }
-END_TEST
 
 /* The events that a watch begins with after an outage are those of the outage. */
-START_TEST(what_is_caught_up_with_makes_no_cache_young)
-{
+TEST_TIMES(what_is_caught_up_with_makes_no_cache_young, 3) {
     static const struct answer answers[] = {
         {.status = 200, .json = LIST("10", "")},
         {.want = "watch", .status = 429},
@@ -502,10 +467,8 @@ START_TEST(what_is_caught_up_with_makes_no_cache_young)
     vpa_loop_pump(loop, 0);
     ck_assert_int_eq(vpa_reflector_age(reflector, vpa_loop_monotonic(loop)), 0);
 }
-END_TEST
 
-START_TEST(watches_without_an_answer_grow_old)
-{
+TEST(watches_without_an_answer_grow_old) {
     static const struct answer answers[] = {
         {.status = 200, .json = LIST("10", "")},
         {.want = "resourceVersion=10", .status = 0, .stream = true},
@@ -519,7 +482,6 @@ START_TEST(watches_without_an_answer_grow_old)
     ck_assert_uint_ge(vpa_reflector_stats(reflector).errors, 2);
     ck_assert_int_eq(vpa_reflector_age(reflector, vpa_loop_monotonic(loop)), 5 * VPA_MINUTE);
 }
-END_TEST
 
 #define REFUSAL(code)                                                                              \
     "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":" code                           \
@@ -527,8 +489,7 @@ END_TEST
 
 /* A server away for half an hour, which then has lost the version, or has no time for watches: the
  * 200 before the ERROR says nothing, and the cache is as old as it was. */
-START_TEST(a_watch_that_is_refused_in_its_first_frame_makes_no_cache_young)
-{
+TEST_TIMES(a_watch_that_is_refused_in_its_first_frame_makes_no_cache_young, 2) {
     const struct answer answers[] = {
         {.status = 200, .json = LIST("10", "")},
         {.want = "resourceVersion=10", .failure = VPA_TRANSPORT_REFUSED},
@@ -553,10 +514,8 @@ START_TEST(a_watch_that_is_refused_in_its_first_frame_makes_no_cache_young)
     ck_assert(shown_age() == 1920);
     ck_assert_uint_eq(logged(_i ? "Failed to list" : "Watch ended with error"), 1);
 }
-END_TEST
 
-START_TEST(watch_only_reopens_after_a_pause)
-{
+TEST(watch_only_reopens_after_a_pause) {
     static const struct answer answers[] = {
         {.want = "watch=true",
          .avoid = "resourceVersion",
@@ -578,11 +537,9 @@ START_TEST(watch_only_reopens_after_a_pause)
     /* An age would grow with the silence, and call somebody (VPACacheStale). */
     ck_assert_double_eq(vpa_metric_value(&vpa_cache_in_step, "pods"), 0);
 }
-END_TEST
 
 /* The server ends a watch itself, when it was told to; who hangs up before it is rude. */
-START_TEST(the_server_has_time_to_end_a_watch)
-{
+TEST(the_server_has_time_to_end_a_watch) {
     static const struct answer answers[] = {
         {.want = "watch=true", .status = 200, .stream = true},
         {.want = "watch=true", .status = 200, .stream = true},
@@ -597,10 +554,8 @@ START_TEST(the_server_has_time_to_end_a_watch)
     ck_assert_int_ge(at[1] - at[0], asked + 30 * VPA_SECOND);
     ck_assert_int_le(at[1] - at[0], asked + VPA_MINUTE); /* and a pause */
 }
-END_TEST
 
-START_TEST(resyncs)
-{
+TEST(resyncs) {
     static const struct answer answers[] = {{.status = 200, .json = LIST("1", "")},
                                             {.status = 200, .stream = true}};
 
@@ -608,10 +563,8 @@ START_TEST(resyncs)
     vpa_loop_pump(loop, 3 * VPA_HOUR + VPA_MINUTE);
     ck_assert_str_eq(trace, "B E R R R ");
 }
-END_TEST
 
-START_TEST(waiting_names_what_is_missing)
-{
+TEST(waiting_names_what_is_missing) {
     static const struct answer answers[] = {{.status = 404}};
     struct vpa_error err;
 
@@ -619,11 +572,9 @@ START_TEST(waiting_names_what_is_missing)
     ck_assert_int_eq(vpa_reflector_wait(&reflector, 1, loop, 5 * VPA_SECOND, &err), -1);
     ck_assert_str_eq(err.text, "pods not in step: scripted: timed out");
 }
-END_TEST
 
 /* What has no version says nothing of the place in the history. */
-START_TEST(an_event_without_a_version_moves_nothing)
-{
+TEST(an_event_without_a_version_moves_nothing) {
     static const struct answer answers[] = {
         {.status = 200, .json = LIST("10", "")},
         {.want = "resourceVersion=10",
@@ -642,11 +593,9 @@ START_TEST(an_event_without_a_version_moves_nothing)
     ck_assert_str_eq(trace, "B E Aa ");
     ck_assert_uint_eq(requests, 3);
 }
-END_TEST
 
 /* Whoever watches for a rise needs to know that nothing has happened yet. */
-START_TEST(unusable_objects_are_counted_from_zero)
-{
+TEST(unusable_objects_are_counted_from_zero) {
     static const struct answer answers[] = {{.status = 200, .json = LIST("1", "")},
                                             {.want = "watch", .status = 200, .stream = true}};
     static struct vpa_metric *const table[] = {&vpa_unusable_objects};
@@ -659,10 +608,8 @@ START_TEST(unusable_objects_are_counted_from_zero)
     ck_assert_ptr_nonnull(
         strstr(vpa_buf_text(&page), "\nvpa_unusable_objects_total{resource=\"pods\"} 0\n"));
 }
-END_TEST
 
-START_TEST(freeing_hangs_up)
-{
+TEST(freeing_hangs_up) {
     static const struct answer answers[] = {{.status = 200, .json = LIST("1", "")},
                                             {.want = "watch", .status = 200, .stream = true}};
 
@@ -672,41 +619,8 @@ START_TEST(freeing_hangs_up)
     ck_assert_int_eq(closed, 1);
     ck_assert_uint_eq(vpa_memory_transport_open(transport), 0);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("reflector");
-    TCase *c = tcase_create("reflector");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_test(c, lists_then_watches);
-    tcase_add_test(c, fetches_pages);
-    tcase_add_test(c, endless_lists_are_given_up);
-    tcase_add_test(c, absurd_versions_are_refused);
-    tcase_add_test(c, starts_over_when_pages_expire);
-    tcase_add_test(c, lists_again_when_the_version_expired);
-    tcase_add_test(c, watch_refused_with_410_lists_again);
-    tcase_add_test(c, pages_of_the_newest_list_say_nothing_about_a_cache);
-    tcase_add_test(c, a_list_of_one_version_makes_no_cache_young);
-    tcase_add_loop_test(c, recovers_from_trouble, 0, VPA_COUNT(troubles));
-    tcase_add_loop_test(c, a_watch_that_is_cut_goes_on_where_it_was, 0, 2);
-    tcase_add_test(c, backs_off);
-    tcase_add_test(c, very_short_watches_back_off);
-    tcase_add_test(c, a_row_of_short_watches_is_slowed_down);
-    tcase_add_test(c, silent_watches_are_opened_anew);
-    tcase_add_loop_test(c, a_store_that_went_back_is_listed_anew, 0, 2);
-    tcase_add_test(c, a_server_that_does_not_tell_its_version_makes_no_cache_young);
-    tcase_add_loop_test(c, what_is_caught_up_with_makes_no_cache_young, 0, 3);
-    tcase_add_test(c, watches_without_an_answer_grow_old);
-    tcase_add_loop_test(c, a_watch_that_is_refused_in_its_first_frame_makes_no_cache_young, 0, 2);
-    tcase_add_test(c, watch_only_reopens_after_a_pause);
-    tcase_add_test(c, the_server_has_time_to_end_a_watch);
-    tcase_add_test(c, resyncs);
-    tcase_add_test(c, waiting_names_what_is_missing);
-    tcase_add_test(c, an_event_without_a_version_moves_nothing);
-    tcase_add_test(c, unusable_objects_are_counted_from_zero);
-    tcase_add_test(c, freeing_hangs_up);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("reflector", setup, teardown);
 }

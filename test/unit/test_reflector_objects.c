@@ -13,8 +13,7 @@
     "\",\"managedFields\":[{}]},\"env\":[{}]}"
 
 /* The kubelet of the test cluster needs what the daemons leave out. */
-START_TEST(leaves_out_what_the_consumer_does_not_read)
-{
+TEST_TIMES(leaves_out_what_the_consumer_does_not_read, 2) {
     static const struct answer answers[] = {
         {.status = 200, .json = LIST("1", WHOLE("a", "1"))},
         {.status = 200,
@@ -27,10 +26,8 @@ START_TEST(leaves_out_what_the_consumer_does_not_read)
     vpa_loop_pump(loop, VPA_SECOND);
     ck_assert_str_eq(trace, _i ? "B La E Ab " : "B La+e E Ab+e ");
 }
-END_TEST
 
-START_TEST(bad_objects_are_skipped)
-{
+TEST(bad_objects_are_skipped) {
     static const struct answer answers[] = {
         {.status = 200,
          .json = LIST("10", OBJECT("a", "1") "," OBJECT("bad", "2") "," OBJECT("b", "3"))},
@@ -47,7 +44,6 @@ START_TEST(bad_objects_are_skipped)
     ck_assert(vpa_metric_value(&vpa_unusable_objects, "pods") == 2);
     ck_assert(vpa_reflector_is_watching(reflector));
 }
-END_TEST
 
 static double unknown(void)
 {
@@ -63,8 +59,7 @@ static void push(const char *frame)
 }
 
 /* Each once, for as long as it is there and cannot be used. */
-START_TEST(what_is_unknown_now_is_counted)
-{
+TEST(what_is_unknown_now_is_counted) {
     static const struct answer answers[] = {
         {.status = 200,
          .json = LIST("10", OBJECT("bad", "2") "," DAMAGED("a") "," DAMAGED("b") "," DAMAGED("c"))},
@@ -91,11 +86,9 @@ START_TEST(what_is_unknown_now_is_counted)
     vpa_reflector_free(VPA_STEAL(reflector));
     ck_assert_double_eq(unknown(), 0);
 }
-END_TEST
 
 /* Events are no state: what one of them says is over. */
-START_TEST(what_is_only_watched_is_not_counted)
-{
+TEST(what_is_only_watched_is_not_counted) {
     static const struct answer answers[] = {
         {.status = 200, .stream = true, .json = FRAME("ADDED", "bad", "11")},
     };
@@ -105,7 +98,6 @@ START_TEST(what_is_only_watched_is_not_counted)
     ck_assert_uint_eq(vpa_reflector_stats(reflector).skipped, 1);
     ck_assert_double_eq(unknown(), 0);
 }
-END_TEST
 
 static int told;
 
@@ -120,8 +112,7 @@ static void tell(void *ctx, const char *api_version, const char *resource,
 }
 
 /* Who owns the object hears of it as long as it is there. */
-START_TEST(what_has_gone_is_not_told)
-{
+TEST(what_has_gone_is_not_told) {
     static const struct answer answers[] = {
         {.status = 200, .json = LIST("10", OBJECT("bad", "2"))},
         {.status = 200,
@@ -139,7 +130,6 @@ START_TEST(what_has_gone_is_not_told)
     ck_assert_str_eq(trace, "B !L//bad E !M//bad !D//bad ");
     ck_assert_int_eq(told, 2);
 }
-END_TEST
 
 /* Objects that are damaged inside, each in the middle of a list and of a watch. %DEEP% and %LONG%
  * stand for what is too much. */
@@ -174,8 +164,7 @@ static char *fill_in(const char *template)
     return vpa_buf_take(&text);
 }
 
-START_TEST(a_damaged_object_is_one_object)
-{
+TEST_EACH(a_damaged_object_is_one_object, damaged) {
     vpa_auto_free char *bad = fill_in(damaged[_i].object);
     vpa_auto_free char *list =
         vpa_xprintf(LIST("10", OBJECT("a", "1") ",%s," OBJECT("b", "3")), bad);
@@ -197,11 +186,9 @@ START_TEST(a_damaged_object_is_one_object)
     ck_assert(vpa_reflector_is_watching(reflector));
     ck_assert_uint_eq(vpa_reflector_stats(reflector).errors, 0);
 }
-END_TEST
 
 /* Legal JSON that anybody may store. */
-START_TEST(nul_characters_are_read)
-{
+TEST(nul_characters_are_read) {
     static const struct answer answers[] = {
         {.status = 200,
          .json = LIST("10",
@@ -218,11 +205,9 @@ START_TEST(nul_characters_are_read)
     ck_assert_str_eq(trace, "B La E Ab ");
     ck_assert(vpa_reflector_is_watching(reflector));
 }
-END_TEST
 
 /* Nobody could say what is missing: the list is not whole, the watch has lost its place. */
-START_TEST(an_object_without_a_name_is_an_error)
-{
+TEST(an_object_without_a_name_is_an_error) {
     static const struct answer answers[] = {
         {.status = 200, .json = LIST("10", OBJECT("a", "1") ",{\"metadata\":{\"name\":1},x}")},
         {.avoid = "watch", .status = 200, .json = LIST("10", OBJECT("a", "1"))},
@@ -242,11 +227,9 @@ START_TEST(an_object_without_a_name_is_an_error)
     ck_assert(vpa_reflector_is_watching(reflector));
     ck_assert_uint_eq(vpa_reflector_stats(reflector).skipped, 0);
 }
-END_TEST
 
 /* The same of one that could be read but for that. */
-START_TEST(a_whole_object_without_a_name_is_an_error)
-{
+TEST(a_whole_object_without_a_name_is_an_error) {
     static const struct answer answers[] = {
         {.status = 200,
          .json = LIST("10", OBJECT("a", "1") ",{\"metadata\":{\"namespace\":\"n\"}}")},
@@ -259,7 +242,6 @@ START_TEST(a_whole_object_without_a_name_is_an_error)
     ck_assert_str_eq(trace, "B La B Lc E ");
     ck_assert_uint_eq(vpa_reflector_stats(reflector).skipped, 0);
 }
-END_TEST
 
 /* Requests about them would go elsewhere: "..", for example, to the collection. */
 static const struct {
@@ -270,8 +252,7 @@ static const struct {
     {"..", "x", "B La !LPod/../x E "},   {"n/m", "x", "B La !LPod/n/m/x E "},
 };
 
-START_TEST(names_that_cannot_stand_in_a_path_are_skipped)
-{
+TEST_EACH(names_that_cannot_stand_in_a_path_are_skipped, places) {
     vpa_auto_free char *list =
         vpa_xprintf(LIST("10", OBJECT("a", "1") ",{\"kind\":\"Pod\",\"metadata\":{\"namespace\":"
                                                 "\"%s\",\"name\":\"%s\"}}"),
@@ -286,11 +267,9 @@ START_TEST(names_that_cannot_stand_in_a_path_are_skipped)
     ck_assert_str_eq(trace, places[_i].trace);
     ck_assert(vpa_reflector_is_watching(reflector));
 }
-END_TEST
 
 /* Only events of objects have a name to be skipped by. */
-START_TEST(a_damaged_bookmark_ends_the_watch)
-{
+TEST(a_damaged_bookmark_ends_the_watch) {
     static const struct answer answers[] = {
         {.status = 200, .json = LIST("10", "")},
         {.want = "watch",
@@ -305,10 +284,8 @@ START_TEST(a_damaged_bookmark_ends_the_watch)
     vpa_loop_pump(loop, 10 * VPA_SECOND);
     ck_assert_str_eq(trace, "B E B E ");
 }
-END_TEST
 
-START_TEST(bounds_objects)
-{
+TEST(bounds_objects) {
     static char huge[3000];
     struct answer answers[] = {{.status = 200, .json = huge},
                                {.status = 200, .json = LIST("1", "")},
@@ -320,7 +297,6 @@ START_TEST(bounds_objects)
     vpa_loop_pump(loop, 3 * VPA_SECOND);
     ck_assert_str_eq(trace, "B B E ");
 }
-END_TEST
 
 static const char *const broken_lists[] = {
     "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[{\"metadata\":{\"name\":\"a\"}}",
@@ -331,8 +307,7 @@ static const char *const broken_lists[] = {
     "{\"items\":[{\"metadata\":{\"name\":\"a\"}},{]}",
 };
 
-START_TEST(broken_lists_never_end_well)
-{
+TEST_EACH(broken_lists_never_end_well, broken_lists) {
     struct answer answers[] = {{.status = 200, .json = broken_lists[_i]},
                                {.status = 200, .json = LIST("5", OBJECT("good", "1"))},
                                {.status = 200, .stream = true}};
@@ -344,7 +319,6 @@ START_TEST(broken_lists_never_end_well)
     ck_assert(vpa_reflector_is_synced(reflector));
     ck_assert(vpa_str_ends_with(trace, "B Lgood E "));
 }
-END_TEST
 
 static const struct {
     const char *json;
@@ -363,8 +337,7 @@ static const struct {
     {"", -1, 0, ""},
 };
 
-START_TEST(decodes_frames)
-{
+TEST_EACH(decodes_frames, frames) {
     vpa_auto_arena arena = {0};
     struct vpa_watch_frame frame;
     struct vpa_error err;
@@ -377,28 +350,8 @@ START_TEST(decodes_frames)
         ck_assert_str_eq(frame.resource_version, frames[_i].version);
     }
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("reflector_objects");
-    TCase *c = tcase_create("reflector");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_loop_test(c, leaves_out_what_the_consumer_does_not_read, 0, 2);
-    tcase_add_test(c, bad_objects_are_skipped);
-    tcase_add_test(c, what_is_unknown_now_is_counted);
-    tcase_add_test(c, what_is_only_watched_is_not_counted);
-    tcase_add_test(c, what_has_gone_is_not_told);
-    tcase_add_loop_test(c, a_damaged_object_is_one_object, 0, VPA_COUNT(damaged));
-    tcase_add_test(c, nul_characters_are_read);
-    tcase_add_test(c, an_object_without_a_name_is_an_error);
-    tcase_add_test(c, a_whole_object_without_a_name_is_an_error);
-    tcase_add_loop_test(c, names_that_cannot_stand_in_a_path_are_skipped, 0, VPA_COUNT(places));
-    tcase_add_test(c, a_damaged_bookmark_ends_the_watch);
-    tcase_add_test(c, bounds_objects);
-    tcase_add_loop_test(c, broken_lists_never_end_well, 0, VPA_COUNT(broken_lists));
-    tcase_add_loop_test(c, decodes_frames, 0, VPA_COUNT(frames));
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("reflector_objects", setup, teardown);
 }

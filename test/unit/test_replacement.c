@@ -156,8 +156,7 @@ static const struct {
      VPA_VERDICT_CRASHING, "container d of pod p ended (), which it did not before"},
 };
 
-START_TEST(carries_what_was_wanted_and_is_no_worse)
-{
+TEST_EACH(carries_what_was_wanted_and_is_no_worse, cases) {
     const struct vpa_pod *pod = objects_pod(&arena, cases[_i].pod);
     const struct vpa_object *vpa = objects_vpa(&arena, cases[_i].vpa);
     const struct vpa_object *now =
@@ -172,10 +171,8 @@ START_TEST(carries_what_was_wanted_and_is_no_worse)
     ck_assert_str_eq(vpa_buf_text(&seen), cases[_i].seen);
     vpa_expected_release(&expected);
 }
-END_TEST
 
-START_TEST(a_replacement_gets_annotations_of_its_own)
-{
+TEST(a_replacement_gets_annotations_of_its_own) {
     struct vpa_json_writer w;
     vpa_auto_buf text = VPA_BUF(1024);
 
@@ -189,16 +186,8 @@ START_TEST(a_replacement_gets_annotations_of_its_own)
     ck_assert_str_eq(vpa_buf_text(&text),
                      "{\"annotations\":{\"a\":\"1\",\"vpaUpdatesToo\":\"y\"}}");
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("replacement");
-    TCase *tc = tcase_create("replacement");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_loop_test(tc, carries_what_was_wanted_and_is_no_worse, 0, VPA_COUNT(cases));
-    tcase_add_test(tc, a_replacement_gets_annotations_of_its_own);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("replacement", setup, teardown);
 }

@@ -180,8 +180,7 @@ static int build(int i, struct vpa_error *err)
     return vpa_resize_patch_build(pod, vpa, NULL, plans, now, &arena, &patch, err);
 }
 
-START_TEST(builds_patches)
-{
+TEST_EACH(builds_patches, patches) {
     const char *want = patches[_i].want;
     struct vpa_error err;
     int result = build(_i, &err);
@@ -196,10 +195,8 @@ START_TEST(builds_patches)
     ck_assert_msg(patch.changes == patches[_i].changes, "%s: changes", patches[_i].name);
     ck_assert_msg(patch.takes_back == patches[_i].takes_back, "%s: takes back", patches[_i].name);
 }
-END_TEST
 
-START_TEST(annotations_mark_the_pod_and_drop_the_marker)
-{
+TEST(annotations_mark_the_pod_and_drop_the_marker) {
     struct vpa_error err;
 
     ck_assert_int_eq(build(0, &err), 0);
@@ -213,11 +210,9 @@ START_TEST(annotations_mark_the_pod_and_drop_the_marker)
             "[{'op':'add','path':'/metadata/annotations/vpaInPlaceUpdated','value':'true'},"
             "{'op':'remove','path':'/metadata/annotations/vpaCpuStartupBoost~1c','value':null}]"));
 }
-END_TEST
 
 /* Where others have written annotations meanwhile. */
-START_TEST(a_mark_beside_annotations_of_others)
-{
+TEST(a_mark_beside_annotations_of_others) {
     vpa_auto_buf out = VPA_BUF(VPA_RESIZE_PATCH_MAX);
 
     vpa_resize_patch_mark(objects_pod(&arena, POD("'uid':'u',", "'x':1")), &out);
@@ -225,11 +220,9 @@ START_TEST(a_mark_beside_annotations_of_others)
                      quoted("[{'op':'test','path':'/metadata/uid','value':'u'},{'op':'add','path':"
                             "'/metadata/annotations/vpaInPlaceUpdated','value':'true'}]"));
 }
-END_TEST
 
 /* The patch of one pod is made where that of another was: nothing of it is left. */
-START_TEST(a_patch_says_nothing_of_the_one_before)
-{
+TEST(a_patch_says_nothing_of_the_one_before) {
     struct vpa_error err;
 
     ck_assert_int_eq(build(5, &err), 0);
@@ -238,7 +231,6 @@ START_TEST(a_patch_says_nothing_of_the_one_before)
     ck_assert(!patch.changes && !patch.takes_back);
     ck_assert_str_eq(vpa_buf_text(&patch.resize), quoted(patches[3].want));
 }
-END_TEST
 
 /* Kubernetes 1.33 refuses a lower memory limit, and all that comes with it. */
 #define LIMITED_MEMORY(cpu, memory)                                                                \
@@ -248,18 +240,17 @@ static const struct {
     const char *name, *meta, *vpa, *want;
 } refused[] = {
     {"cpu alone is taken back", MARK(ORIGINAL), VPA("Recreate", "", "{'cpu':'2','memory':'512Mi'}"),
-     "[" TEST("/requests/cpu", "'3'")
+     "[" SAME("/requests/cpu", "'3'")
          ADD("/requests/cpu", "'1'") "," ADD("/limits/cpu", "'2'") "]"},
     {"cpu alone is resized", "", VPA("InPlace", "", "{'cpu':'2','memory':'512Mi'}"),
-     "[" TEST("/requests/cpu", "'3'") ADD("/requests/cpu", "'2'") "]"},
+     "[" SAME("/requests/cpu", "'3'") ADD("/requests/cpu", "'2'") "]"},
     {"more memory is none that is refused", "", VPA("InPlace", "", "{'cpu':'2','memory':'2Gi'}"),
-     "[" TEST("/requests/cpu", "'3'") TEST("/requests/memory", "'1Gi'")
-         TEST("/limits/memory", "'1Gi'") ADD("/requests/cpu", "'2'") "," ADD(
+     "[" SAME("/requests/cpu", "'3'") SAME("/requests/memory", "'1Gi'")
+         SAME("/limits/memory", "'1Gi'") ADD("/requests/cpu", "'2'") "," ADD(
              "/requests/memory", "'2Gi'") "," ADD("/limits/memory", "'2Gi'") "]"},
 };
 
-START_TEST(what_was_refused_is_asked_for_without_less_memory)
-{
+TEST_EACH(what_was_refused_is_asked_for_without_less_memory, refused) {
     struct vpa_pod *pod = objects_pod(
         &arena, vpa_arena_printf(&arena, POD("%s", "'resources':" LIMITED_MEMORY("3", "1Gi")),
                                  refused[_i].meta));
@@ -274,10 +265,8 @@ START_TEST(what_was_refused_is_asked_for_without_less_memory)
     ck_assert_int_eq(vpa_resize_patch_build(pod, vpa, NULL, plans, now, &arena, &patch, &err), 0);
     ck_assert_str_eq(vpa_buf_text(&patch.resize), quoted(refused[_i].want));
 }
-END_TEST
 
-START_TEST(a_boost_that_lasts_is_left_alone)
-{
+TEST(a_boost_that_lasts_is_left_alone) {
     struct vpa_pod *pod =
         objects_pod(&arena, POD(MARK("{\\'requests\\':{\\'cpu\\':\\'1\\'}}"), BOOSTED));
     struct vpa_object *vpa = objects_vpa(&arena, VPA("Recreate", "", "{'cpu':'2'}"));
@@ -290,10 +279,8 @@ START_TEST(a_boost_that_lasts_is_left_alone)
     ck_assert_int_eq(vpa_resize_patch_build(pod, vpa, NULL, plans, now, &arena, &patch, &err), -1);
     ck_assert_int_eq(err.code, VPA_NOT_FOUND);
 }
-END_TEST
 
-START_TEST(a_name_that_does_not_fit_changes_nothing)
-{
+TEST(a_name_that_does_not_fit_changes_nothing) {
     struct vpa_pod *pod =
         objects_pod(&arena, POD("", "'resources':{'requests':{'cpu':'1','memory':'1'}}"));
     struct vpa_object *vpa = objects_vpa(&arena, VPA("Recreate", "", "{'cpu':'2'}"));
@@ -307,7 +294,6 @@ START_TEST(a_name_that_does_not_fit_changes_nothing)
     ck_assert_int_eq(vpa_resize_patch_build(pod, vpa, NULL, plans, 0, &arena, &patch, &err), -1);
     ck_assert_int_eq(err.code, VPA_LIMIT);
 }
-END_TEST
 
 /* Whether the kubelet will restart a container: by the policy of a resource that changes in the
  * spec, or that has another value on the node than in the spec. */
@@ -344,8 +330,7 @@ static const struct {
      ",'status':{'containerStatuses':[{'name':'c'}]}", false},
 };
 
-START_TEST(says_whether_a_container_restarts)
-{
+TEST_EACH(says_whether_a_container_restarts, restarts) {
     const char *pod = vpa_arena_printf(
         &arena,
         "{'metadata':{'name':'p','namespace':'n'},'spec':{'containers':[{'name':'c',"
@@ -360,24 +345,8 @@ START_TEST(says_whether_a_container_restarts)
     ck_assert_int_eq(vpa_resize_patch_build(decoded, vpa, NULL, plans, 0, &arena, &patch, &err), 0);
     ck_assert_msg(patch.restarts == restarts[_i].restarts, "%s", restarts[_i].name);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("resize_patch");
-    TCase *tc = tcase_create("resize_patch");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_loop_test(tc, builds_patches, 0, VPA_COUNT(patches));
-    tcase_add_test(tc, annotations_mark_the_pod_and_drop_the_marker);
-    tcase_add_test(tc, a_mark_beside_annotations_of_others);
-    tcase_add_test(tc, a_patch_says_nothing_of_the_one_before);
-    tcase_add_loop_test(tc, what_was_refused_is_asked_for_without_less_memory, 0,
-                        VPA_COUNT(refused));
-    tcase_add_test(tc, a_boost_that_lasts_is_left_alone);
-    tcase_add_test(tc, a_name_that_does_not_fit_changes_nothing);
-    tcase_add_loop_test(tc, says_whether_a_container_restarts, 0, VPA_COUNT(restarts));
-    suite_add_tcase(suite, tc);
-
-    return run_suite(suite);
+    return run_tests("resize_patch", setup, teardown);
 }

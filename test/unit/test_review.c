@@ -12,8 +12,7 @@ static const char full[] =
     "[\"a\",null],\"extra\":{\"k\":[\"v\"],\"l\":null}},\"object\":{\"a\":1},\"oldObject\":null,"
     "\"dryRun\":false}}";
 
-START_TEST(decodes)
-{
+TEST(decodes) {
     struct vpa_review_request request;
     struct vpa_error err;
 
@@ -38,7 +37,6 @@ START_TEST(decodes)
     ck_assert_str_eq(request.request_kind, "");
     ck_assert_ptr_null(request.object);
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -81,18 +79,15 @@ static const struct {
     {"{\"request\":{},\"response\":{\"auditAnnotations\":{\"a\":5}}}", VPA_INVALID},
 };
 
-START_TEST(refuses)
-{
+TEST_EACH(refuses, bad) {
     struct vpa_review_request request;
     struct vpa_error err;
 
     ck_assert_int_lt(vpa_review_decode(json_of(bad[_i].text), &request, &err), 0);
     ck_assert_int_eq(err.code, bad[_i].code);
 }
-END_TEST
 
-START_TEST(ignores_a_good_response)
-{
+TEST(ignores_a_good_response) {
     struct vpa_review_request request;
     struct vpa_error err;
 
@@ -107,10 +102,8 @@ START_TEST(ignores_a_good_response)
     ck_assert_int_eq(vpa_review_decode(json_of("{\"request\":{},\"response\":{}}"), &request, &err),
                      0);
 }
-END_TEST
 
-START_TEST(encodes)
-{
+TEST(encodes) {
     static const char *const warnings[] = {"w<1>", "w2"};
     const struct vpa_status_cause causes[] = {{"R", "M", "F"}, {"", "", ""}};
     const struct vpa_status status = {.status = "Failure",
@@ -151,10 +144,8 @@ START_TEST(encodes)
                      "\"M\",\"field\":\"F\"},{}]},\"code\":422}}}");
     vpa_buf_release(&buf);
 }
-END_TEST
 
-START_TEST(statuses_round_trip)
-{
+TEST(statuses_round_trip) {
     const char *text =
         "{\"kind\":\"Status\",\"metadata\":{},\"status\":\"Failure\","
         "\"message\":\"m\",\"reason\":\"TooManyRequests\",\"details\":{\"name\":\"n\",\"group\":"
@@ -183,7 +174,6 @@ START_TEST(statuses_round_trip)
         vpa_status_decode(&arena, json_of("{\"kind\":\"Status\",\"code\":\"x\"}"), &status, &err),
         0);
 }
-END_TEST
 
 static const struct {
     const char *plain, *encoded;
@@ -199,8 +189,7 @@ static const struct {
     {"\xfb\xef\xbe", "++++"},
 };
 
-START_TEST(base64_both_ways)
-{
+TEST_EACH(base64_both_ways, pairs) {
     struct vpa_buf buf;
     struct vpa_error err;
 
@@ -213,14 +202,12 @@ START_TEST(base64_both_ways)
     ck_assert_str_eq(vpa_buf_text(&buf), pairs[_i].plain);
     vpa_buf_release(&buf);
 }
-END_TEST
 
 static const char *const bad_base64[] = {
     "Z", "Zg", "Zg=", "Zg===", "Z===", "====", "Zg==Zg==", "Zm9v!", "Zm-v", "=Zg=", "Zm9vZ",
 };
 
-START_TEST(refuses_base64)
-{
+TEST_EACH(refuses_base64, bad_base64) {
     struct vpa_buf buf;
     struct vpa_error err;
 
@@ -231,10 +218,8 @@ START_TEST(refuses_base64)
     ck_assert_int_lt(vpa_base64_decode(&buf, "Zm\0v", 4, &err), 0);
     vpa_buf_release(&buf);
 }
-END_TEST
 
-START_TEST(base64_edges)
-{
+TEST(base64_edges) {
     struct vpa_buf buf;
     struct vpa_error err;
 
@@ -247,21 +232,8 @@ START_TEST(base64_edges)
     ck_assert(vpa_buf_failed(&buf));
     vpa_buf_release(&buf);
 }
-END_TEST
-
-static void add(TCase *tc)
-{
-    tcase_add_test(tc, decodes);
-    tcase_add_loop_test(tc, refuses, 0, VPA_COUNT(bad));
-    tcase_add_test(tc, ignores_a_good_response);
-    tcase_add_test(tc, encodes);
-    tcase_add_test(tc, statuses_round_trip);
-    tcase_add_loop_test(tc, base64_both_ways, 0, VPA_COUNT(pairs));
-    tcase_add_loop_test(tc, refuses_base64, 0, VPA_COUNT(bad_base64));
-    tcase_add_test(tc, base64_edges);
-}
 
 int main(void)
 {
-    return run_case("review", add);
+    return run_tests("review", NULL, release_arena);
 }

@@ -31,8 +31,7 @@ static const struct limit_row {
      NULL},
 };
 
-START_TEST(limits_follow_requests)
-{
+TEST_EACH(limits_follow_requests, limit_rows) {
     const struct limit_row *row = &limit_rows[_i];
     vpa_auto_arena arena = {0};
     struct vpa_quantity limit = fixture_quantity(&arena, row->limit);
@@ -51,10 +50,8 @@ START_TEST(limits_follow_requests)
     else
         ck_assert_msg(!got.note, "%s: note %s", row->name, got.note);
 }
-END_TEST
 
-START_TEST(phrases_go_when_no_resource_has_a_limit)
-{
+TEST(phrases_go_when_no_resource_has_a_limit) {
     vpa_auto_arena arena = {0};
     struct vpa_resource_list none = {0};
     struct vpa_resource_list target = fixture_list(&arena, "{'cpu':'1','memory':'1Gi'}");
@@ -68,7 +65,6 @@ START_TEST(phrases_go_when_no_resource_has_a_limit)
     ck_assert_str_eq(fixture_list_text(&arena, &got.limits), "cpu=1");
     ck_assert_uint_eq(got.note_count, 1);
 }
-END_TEST
 
 static const struct scale_row {
     const char *name;
@@ -95,8 +91,7 @@ static const struct scale_row {
      VPA_SCALE_CAPPED},
 };
 
-START_TEST(quantities_scale)
-{
+TEST_EACH(quantities_scale, scale_rows) {
     const struct scale_row *row = &scale_rows[_i];
     vpa_auto_arena arena = {0};
     struct vpa_quantity q = fixture_quantity(&arena, row->quantity);
@@ -109,10 +104,8 @@ START_TEST(quantities_scale)
     ck_assert_msg(kind == row->kind, "%s: kind %d", row->name, (int)kind);
     ck_assert_str_eq(vpa_quantity_text(&arena, &got), row->want);
 }
-END_TEST
 
-START_TEST(boundary_keeps_the_ratio)
-{
+TEST(boundary_keeps_the_ratio) {
     vpa_auto_arena arena = {0};
     struct vpa_quantity request = fixture_quantity(&arena, "100m");
     struct vpa_quantity limit = fixture_quantity(&arena, "150m");
@@ -127,17 +120,8 @@ START_TEST(boundary_keeps_the_ratio)
     got = vpa_scale_boundary(VPA_CPU, &request, NULL, &edge, &limit);
     ck_assert_str_eq(vpa_quantity_text(&arena, &got), "200m");
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("scaling");
-    TCase *tc = tcase_create("scaling");
-
-    tcase_add_loop_test(tc, limits_follow_requests, 0, (int)VPA_COUNT(limit_rows));
-    tcase_add_loop_test(tc, quantities_scale, 0, (int)VPA_COUNT(scale_rows));
-    tcase_add_test(tc, phrases_go_when_no_resource_has_a_limit);
-    tcase_add_test(tc, boundary_keeps_the_ratio);
-    suite_add_tcase(suite, tc);
-    return fixture_run(suite);
+    return run_tests("scaling", NULL, NULL);
 }

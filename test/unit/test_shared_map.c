@@ -37,8 +37,7 @@ static int sum_of(const struct vpa_shared_map *map, uint64_t hash)
     return sum;
 }
 
-START_TEST(copies_keep_what_they_had)
-{
+TEST(copies_keep_what_they_had) {
     struct vpa_shared_map now = {0}, before;
     struct item *a = new_item(7, 1), *b = new_item(7, 10), *c = new_item(8, 100);
 
@@ -62,10 +61,8 @@ START_TEST(copies_keep_what_they_had)
     vpa_shared_map_release(&now);
     ck_assert_int_eq(destroyed, 3);
 }
-END_TEST
 
-START_TEST(hashes_of_one_shard_stay_apart)
-{
+TEST(hashes_of_one_shard_stay_apart) {
     struct vpa_shared_map map = {0};
     struct item *a = new_item(5, 1), *b = new_item(6, 2); /* same upper half, same shard */
 
@@ -77,10 +74,8 @@ START_TEST(hashes_of_one_shard_stay_apart)
     vpa_shared_item_unref(&b->shared);
     vpa_shared_map_release(&map);
 }
-END_TEST
 
-START_TEST(removing_what_is_not_there)
-{
+TEST(removing_what_is_not_there) {
     struct vpa_shared_map map = {0};
     struct item *a = new_item(1, 1), *b = new_item(1, 2);
 
@@ -93,11 +88,9 @@ START_TEST(removing_what_is_not_there)
     vpa_shared_item_unref(NULL);
     vpa_shared_map_release(&map);
 }
-END_TEST
 
 /* Many changes without a copy, then a copy that stays. */
-START_TEST(grows_and_shrinks)
-{
+TEST(grows_and_shrinks) {
     enum { COUNT = 1000 };
     struct vpa_shared_map map = {0}, copy;
     struct item *items[COUNT];
@@ -122,17 +115,8 @@ START_TEST(grows_and_shrinks)
     ck_assert_int_eq(destroyed, COUNT);
     vpa_shared_map_release(&map);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("shared_map");
-    TCase *tc = tcase_create("vpa_shared_map");
-
-    tcase_add_test(tc, copies_keep_what_they_had);
-    tcase_add_test(tc, hashes_of_one_shard_stay_apart);
-    tcase_add_test(tc, removing_what_is_not_there);
-    tcase_add_test(tc, grows_and_shrinks);
-    suite_add_tcase(suite, tc);
-    return fixture_run(suite);
+    return run_tests("shared_map", NULL, NULL);
 }

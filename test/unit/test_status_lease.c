@@ -88,8 +88,7 @@ static void expect_farewell(size_t gets, size_t updates)
             strstr(last_write(), "\"renewTime\":\"1970-01-01T00:00:00.000000Z\""));
 }
 
-START_TEST(it_is_made_once_and_then_renewed)
-{
+TEST(it_is_made_once_and_then_renewed) {
     vpa_loop_pump(loop, INTERVAL - VPA_SECOND - 1);
     ck_assert_uint_eq(sim_cluster_asked(sim, "GET", "/leases/l"), 0);
     vpa_loop_pump(loop, 1 + VPA_SECOND);
@@ -106,11 +105,9 @@ START_TEST(it_is_made_once_and_then_renewed)
     expect(5, 5, 0, 5);
     ck_assert_ptr_nonnull(strstr(last_write(), "\"renewTime\":\"2026-03-01T12:01:10.000000Z\""));
 }
-END_TEST
 
 /* It is taken back once, and let alone until the webhook works again. */
-START_TEST(an_unhealthy_webhook_takes_it_back)
-{
+TEST(an_unhealthy_webhook_takes_it_back) {
     expect(3, 3, 1, 2);
     healthy = false;
     expect(1, 1, 0, 1);
@@ -120,7 +117,6 @@ START_TEST(an_unhealthy_webhook_takes_it_back)
     expect(2, 2, 0, 2);
     ck_assert_ptr_nonnull(strstr(last_write(), "\"leaseTransitions\":1"));
 }
-END_TEST
 
 /* The next write is overtaken: by that holder's, with a renewTime or one that was taken back. */
 static const char *rival, *rivals_time;
@@ -159,8 +155,7 @@ static const struct {
     {false, false, "other", TAKEN_BACK, 2, "2026-03-01T12:00:40.000000Z"},
 };
 
-START_TEST(who_was_overtaken_looks_again)
-{
+TEST_EACH(who_was_overtaken_looks_again, overtakings) {
     expect(3, 3, 1, 2);
     rival = overtakings[_i].by;
     rivals_time = overtakings[_i].renewed;
@@ -176,11 +171,9 @@ START_TEST(who_was_overtaken_looks_again)
     if (!healthy)
         expect(5, 0, 0, 0);
 }
-END_TEST
 
 /* Each time: it is left until the next interval. */
-START_TEST(who_is_overtaken_each_time_gives_up)
-{
+TEST(who_is_overtaken_each_time_gives_up) {
     expect(3, 3, 1, 2);
     healthy = false;
     answer("PUT", 409, 0);
@@ -189,11 +182,9 @@ START_TEST(who_is_overtaken_each_time_gives_up)
     expect(1, 1, 0, 1);
     expect(5, 0, 0, 0);
 }
-END_TEST
 
 /* One that was never there need not be taken back. */
-START_TEST(there_is_nothing_to_take_back)
-{
+TEST(there_is_nothing_to_take_back) {
     healthy = false;
     expect(5, 0, 0, 0);
     healthy = true;
@@ -203,7 +194,6 @@ START_TEST(there_is_nothing_to_take_back)
     expect(1, 1, 0, 0);
     expect(5, 0, 0, 0);
 }
-END_TEST
 
 /* Who stops takes back what he wrote last; what another one renewed since, and what was taken back
  * already, stays. */
@@ -212,8 +202,7 @@ static const struct {
     size_t gets, updates;
 } farewells[] = {{false, true, 1, 1}, {true, true, 1, 0}, {false, false, 0, 0}};
 
-START_TEST(who_stops_takes_it_back)
-{
+TEST_EACH(who_stops_takes_it_back, farewells) {
     expect(3, 3, 1, 2);
     healthy = farewells[_i].healthy;
     if (!healthy)
@@ -225,18 +214,15 @@ START_TEST(who_stops_takes_it_back)
     vpa_loop_pump(loop, INTERVAL - 2 * VPA_SECOND); /* the next renewal is near */
     expect_farewell(farewells[_i].gets, farewells[_i].updates);
 }
-END_TEST
 
 /* A renewal that is under way is given up, and not made up for. */
-START_TEST(who_stops_renews_no_more)
-{
+TEST(who_stops_renews_no_more) {
     expect(3, 3, 1, 2);
     answer("GET", 0, VPA_HOUR);
     vpa_loop_pump(loop, INTERVAL);
     sim_cluster_unscript(sim);
     expect_farewell(1, 1);
 }
-END_TEST
 
 /* Of a fault that may pass three tries in an interval, of another one none. */
 static const struct {
@@ -244,8 +230,7 @@ static const struct {
     size_t gets;
 } faults[] = {{500, 3}, {503, 1}, {429, 3}, {403, 1}, {400, 1}};
 
-START_TEST(faults_are_tried_again_thrice)
-{
+TEST_EACH(faults_are_tried_again_thrice, faults) {
     expect(3, 3, 1, 2);
     answer("GET", faults[_i].status, 0);
     expect(1, faults[_i].gets, 0, 0);
@@ -253,11 +238,9 @@ START_TEST(faults_are_tried_again_thrice)
     sim_cluster_unscript(sim);
     expect(1, 1, 0, 1);
 }
-END_TEST
 
 /* As long as it is not renewed for more than two intervals it is the same webhook still. */
-START_TEST(a_gap_makes_it_another_webhook)
-{
+TEST_TIMES(a_gap_makes_it_another_webhook, 2) {
     bool long_gap = _i == 1;
 
     expect(3, 3, 1, 2);
@@ -267,44 +250,23 @@ START_TEST(a_gap_makes_it_another_webhook)
     expect(1, 1, 0, 1);
     ck_assert_int_eq(strstr(last_write(), "\"leaseTransitions\":1") != NULL, long_gap);
 }
-END_TEST
 
-START_TEST(an_answer_that_does_not_come_is_waited_for_an_interval)
-{
+TEST(an_answer_that_does_not_come_is_waited_for_an_interval) {
     expect(3, 3, 1, 2);
     answer("GET", 0, VPA_HOUR);
     expect(3, 3, 0, 0);
     sim_cluster_unscript(sim);
     expect(1, 1, 0, 1);
 }
-END_TEST
 
-START_TEST(what_is_no_lease_is_left_alone)
-{
+TEST(what_is_no_lease_is_left_alone) {
     sim_cluster_put_text(sim, "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\","
                               "\"metadata\":{\"namespace\":\"n\",\"name\":\"l\"},\"spec\":{"
                               "\"renewTime\":7}}");
     expect(3, 3, 0, 0);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("status_lease");
-    TCase *c = tcase_create("writer");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_test(c, it_is_made_once_and_then_renewed);
-    tcase_add_test(c, an_unhealthy_webhook_takes_it_back);
-    tcase_add_loop_test(c, who_was_overtaken_looks_again, 0, (int)VPA_COUNT(overtakings));
-    tcase_add_test(c, who_is_overtaken_each_time_gives_up);
-    tcase_add_loop_test(c, who_stops_takes_it_back, 0, (int)VPA_COUNT(farewells));
-    tcase_add_test(c, who_stops_renews_no_more);
-    tcase_add_test(c, there_is_nothing_to_take_back);
-    tcase_add_loop_test(c, faults_are_tried_again_thrice, 0, (int)VPA_COUNT(faults));
-    tcase_add_loop_test(c, a_gap_makes_it_another_webhook, 0, 2);
-    tcase_add_test(c, an_answer_that_does_not_come_is_waited_for_an_interval);
-    tcase_add_test(c, what_is_no_lease_is_left_alone);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("status_lease", setup, teardown);
 }

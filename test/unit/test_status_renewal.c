@@ -30,8 +30,7 @@ static struct vpa_status_writer *new_status_writer(void)
     return vpa_status_writer_new(&options);
 }
 
-START_TEST(an_unhealthy_webhook_does_not_renew)
-{
+TEST(an_unhealthy_webhook_does_not_renew) {
     struct vpa_status_writer *w = new_status_writer();
 
     capture_log(0);
@@ -52,11 +51,9 @@ START_TEST(an_unhealthy_webhook_does_not_renew)
                   lease());
     vpa_status_writer_free(w);
 }
-END_TEST
 
 /* What could not be taken back is taken back as soon as it can be. */
-START_TEST(a_renewal_is_taken_back_when_the_server_is_there_again)
-{
+TEST(a_renewal_is_taken_back_when_the_server_is_there_again) {
     struct vpa_status_writer *w = new_status_writer();
 
     capture_log(0);
@@ -75,12 +72,10 @@ START_TEST(a_renewal_is_taken_back_when_the_server_is_there_again)
     ck_assert_uint_eq(logged("failed its self-test"), 1);
     vpa_status_writer_free(w);
 }
-END_TEST
 
 /* A process that was stopped for a minute does not make up for what it slept through: it goes on at
  * its pace from when it woke. */
-START_TEST(ticks_that_were_slept_through_are_left_out)
-{
+TEST(ticks_that_were_slept_through_are_left_out) {
     struct vpa_status_writer *w = new_status_writer();
 
     healthy = true;
@@ -96,11 +91,9 @@ START_TEST(ticks_that_were_slept_through_are_left_out)
     ck_assert_int_eq(healthy_asked, 4);
     vpa_status_writer_free(w);
 }
-END_TEST
 
 /* One that is late moves none of the others; one that is late by a whole interval is two. */
-START_TEST(late_ticks_keep_the_pace)
-{
+TEST(late_ticks_keep_the_pace) {
     struct vpa_status_writer *w = new_status_writer();
 
     healthy = false;
@@ -118,7 +111,6 @@ START_TEST(late_ticks_keep_the_pace)
     ck_assert_int_eq(healthy_asked, 5); /* at 60 */
     vpa_status_writer_free(w);
 }
-END_TEST
 
 static void mend(void *ctx)
 {
@@ -127,8 +119,7 @@ static void mend(void *ctx)
 }
 
 /* Three tries of a tick, 100 and 300 ms apart; the first that is answered is the last. */
-START_TEST(a_renewal_is_tried_three_times)
-{
+TEST(a_renewal_is_tried_three_times) {
     struct vpa_status_writer *w = new_status_writer();
     struct vpa_timer *timer = vpa_timer_new(loop, mend, NULL);
 
@@ -153,7 +144,6 @@ START_TEST(a_renewal_is_tried_three_times)
     vpa_timer_free(timer);
     vpa_status_writer_free(w);
 }
-END_TEST
 
 static int32_t transitions(void)
 {
@@ -163,8 +153,7 @@ static int32_t transitions(void)
 }
 
 /* It is taken anew by a process that starts, and by one that could not renew for a while. */
-START_TEST(the_lease_tells_when_the_webhook_was_away)
-{
+TEST(the_lease_tells_when_the_webhook_was_away) {
     const struct vpa_status_writer_options options = {.client = client,
                                                       .ns = "n",
                                                       .name = "l",
@@ -208,7 +197,6 @@ START_TEST(the_lease_tells_when_the_webhook_was_away)
     ck_assert(view.start > first);
     vpa_status_writer_free(w);
 }
-END_TEST
 
 static size_t writes_taken(void)
 {
@@ -222,8 +210,7 @@ static size_t writes_taken(void)
 
 /* Two replicas that write at the same moment, a Lease that is not there yet and one that is: the
  * slower one leaves it at that. */
-START_TEST(another_replica_is_as_good)
-{
+TEST(another_replica_is_as_good) {
     struct vpa_status_writer_options options = {
         .client = client, .ns = "n", .name = "l", .holder = "a", .interval = 10 * VPA_SECOND};
     struct vpa_status_writer *a = vpa_status_writer_new(&options), *b;
@@ -242,10 +229,8 @@ START_TEST(another_replica_is_as_good)
     vpa_status_writer_free(a);
     vpa_status_writer_free(b);
 }
-END_TEST
 
-START_TEST(resets_cost_thirty_three_reads)
-{
+TEST(resets_cost_thirty_three_reads) {
     struct vpa_status_view view = {.ns = "n", .name = "l", .timeout = VPA_MINUTE};
     struct vpa_error err;
     bool valid = true;
@@ -257,7 +242,6 @@ START_TEST(resets_cost_thirty_three_reads)
     ck_assert_int_eq(vpa_loop_monotonic(loop) / VPA_MILLISECOND, 30400 + 33);
     ck_assert(valid); /* untouched */
 }
-END_TEST
 
 /* The cluster's time is 12:00 at the start, and a Lease lasts for a minute. */
 static const struct {
@@ -273,8 +257,7 @@ static const struct {
     {"70:00", 59, true}, {"70:00", 1, false}, /* that it lies ahead does not keep it alive */
 };
 
-START_TEST(another_clock_is_no_sign_of_death)
-{
+TEST(another_clock_is_no_sign_of_death) {
     struct vpa_status_view view = {.ns = "n", .name = "l", .timeout = VPA_MINUTE};
     struct vpa_error err;
 
@@ -294,12 +277,10 @@ START_TEST(another_clock_is_no_sign_of_death)
         garbage = NULL;
     }
 }
-END_TEST
 
 /* Left by a webhook whose clock was ahead: nobody was seen to renew it. Where no server has told
  * the time it counts at first, as upstream has it, and no longer than any other. */
-START_TEST(a_lease_that_lies_ahead_counts_for_its_timeout)
-{
+TEST(a_lease_that_lies_ahead_counts_for_its_timeout) {
     struct vpa_status_view view = {.ns = "n", .name = "l", .timeout = VPA_MINUTE};
     struct vpa_error err;
     bool valid = false;
@@ -316,7 +297,6 @@ START_TEST(a_lease_that_lies_ahead_counts_for_its_timeout)
     ck_assert(!valid);
     garbage = NULL;
 }
-END_TEST
 
 /* Our time of day is 12:00, and the server has told his: what is known of the Lease at first. */
 static const struct {
@@ -335,8 +315,7 @@ static const struct {
     {-VPA_HOUR, "12:59:30", true},
 };
 
-START_TEST(the_servers_clock_says_how_old_a_lease_is)
-{
+TEST_EACH(the_servers_clock_says_how_old_a_lease_is, first_looks) {
     struct vpa_status_view view = {.ns = "n", .name = "l", .timeout = VPA_MINUTE};
     vpa_auto_free char *text =
         vpa_xprintf("{\"metadata\":{\"creationTimestamp\":\"2020-01-01T00:00:00Z\"},"
@@ -352,11 +331,9 @@ START_TEST(the_servers_clock_says_how_old_a_lease_is)
     ck_assert_int_eq(valid, first_looks[_i].valid);
     garbage = NULL;
 }
-END_TEST
 
 /* A webhook that lives and has another clock is waited for until it renews again. */
-START_TEST(what_lies_ahead_counts_once_it_is_renewed)
-{
+TEST(what_lies_ahead_counts_once_it_is_renewed) {
     struct vpa_status_view view = {.ns = "n", .name = "l", .timeout = VPA_MINUTE};
     struct vpa_error err;
     bool valid = true;
@@ -372,7 +349,6 @@ START_TEST(what_lies_ahead_counts_once_it_is_renewed)
     ck_assert(valid);
     garbage = NULL;
 }
-END_TEST
 
 /* Nobody looks for an hour (the panic button, a server that is away): by how much it was renewed
  * meanwhile. */
@@ -385,8 +361,7 @@ static const struct {
     {59, 60, false}, {5, 5, true},
 };
 
-START_TEST(what_grew_while_nobody_looked_may_be_old)
-{
+TEST_EACH(what_grew_while_nobody_looked_may_be_old, gaps) {
     struct vpa_status_view view = {.ns = "n", .name = "l", .timeout = VPA_MINUTE};
     struct vpa_error err;
     bool valid = false;
@@ -406,11 +381,9 @@ START_TEST(what_grew_while_nobody_looked_may_be_old)
     }
     ck_assert_int_eq(valid, gaps[_i].valid);
 }
-END_TEST
 
 /* Upstream believes a young Lease whatever its renewTime. */
-START_TEST(a_young_lease_may_be_taken_back)
-{
+TEST_TIMES(a_young_lease_may_be_taken_back, 2) {
     static const char *const renewed[] = {"2026-03-01T11:00:00.000000Z",
                                           "1970-01-01T00:00:00.000000Z"};
     vpa_auto_free char *text =
@@ -426,10 +399,8 @@ START_TEST(a_young_lease_may_be_taken_back)
     ck_assert_int_eq(valid, _i == 0);
     garbage = NULL;
 }
-END_TEST
 
-START_TEST(the_namespace_of_the_status_lease)
-{
+TEST(the_namespace_of_the_status_lease) {
     unsetenv("NAMESPACE");
     ck_assert_str_eq(vpa_status_lease_namespace(""), "kube-system");
     ck_assert_str_eq(vpa_status_lease_namespace(NULL), "kube-system");
@@ -437,10 +408,8 @@ START_TEST(the_namespace_of_the_status_lease)
     ck_assert_str_eq(vpa_status_lease_namespace(""), "mine");
     ck_assert_str_eq(vpa_status_lease_namespace("flag"), "flag");
 }
-END_TEST
 
-START_TEST(unreadable_status_leases)
-{
+TEST(unreadable_status_leases) {
     struct vpa_status_view view = {.ns = "n", .name = "l", .timeout = VPA_MINUTE};
     struct vpa_error err;
     bool valid;
@@ -454,30 +423,8 @@ START_TEST(unreadable_status_leases)
     ck_assert_int_eq(vpa_status_lease_check(client, &view, &valid, &err), -1);
     ck_assert_int_eq(err.code, VPA_NOT_FOUND);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("status_renewal");
-    TCase *c = tcase_create("elector");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_test(c, an_unhealthy_webhook_does_not_renew);
-    tcase_add_test(c, a_renewal_is_taken_back_when_the_server_is_there_again);
-    tcase_add_test(c, ticks_that_were_slept_through_are_left_out);
-    tcase_add_test(c, late_ticks_keep_the_pace);
-    tcase_add_test(c, a_renewal_is_tried_three_times);
-    tcase_add_test(c, another_replica_is_as_good);
-    tcase_add_test(c, the_lease_tells_when_the_webhook_was_away);
-    tcase_add_test(c, resets_cost_thirty_three_reads);
-    tcase_add_test(c, another_clock_is_no_sign_of_death);
-    tcase_add_test(c, a_lease_that_lies_ahead_counts_for_its_timeout);
-    tcase_add_loop_test(c, the_servers_clock_says_how_old_a_lease_is, 0, VPA_COUNT(first_looks));
-    tcase_add_test(c, what_lies_ahead_counts_once_it_is_renewed);
-    tcase_add_loop_test(c, what_grew_while_nobody_looked_may_be_old, 0, VPA_COUNT(gaps));
-    tcase_add_loop_test(c, a_young_lease_may_be_taken_back, 0, 2);
-    tcase_add_test(c, the_namespace_of_the_status_lease);
-    tcase_add_test(c, unreadable_status_leases);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("status_renewal", setup, teardown);
 }

@@ -35,8 +35,7 @@ static const struct {
     {"0x10", 0, 0},
 };
 
-START_TEST(parses_integers)
-{
+TEST_EACH(parses_integers, integers) {
     int64_t value = -7;
     struct vpa_error err;
     int rc = vpa_parse_int64(integers[_i].text, &value, &err);
@@ -46,7 +45,6 @@ START_TEST(parses_integers)
     if (rc < 0)
         ck_assert_int_eq(err.text[0], '"');
 }
-END_TEST
 
 static const struct {
     const char *text, *quoted;
@@ -75,14 +73,12 @@ static const struct {
     {"\xef\xbf\xbe\xef\xbf\xbf", "\"\\ufffe\\uffff\""},
 };
 
-START_TEST(quotes_as_go)
-{
+TEST_EACH(quotes_as_go, quotes) {
     vpa_auto_buf buf = VPA_BUF(1000);
 
     vpa_quote_go(&buf, quotes[_i].text);
     ck_assert_str_eq(vpa_buf_text(&buf), quotes[_i].quoted);
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -100,14 +96,12 @@ static const struct {
     {"%%41", true, "%A"},
 };
 
-START_TEST(decodes_urls)
-{
+TEST_EACH(decodes_urls, escapes) {
     vpa_auto_free char *text =
         vpa_url_decode(escapes[_i].text, strlen(escapes[_i].text), escapes[_i].plus);
 
     ck_assert_str_eq(text, escapes[_i].decoded);
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -128,15 +122,12 @@ static const struct {
     {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 0, 1},
 };
 
-START_TEST(checks_names)
-{
+TEST_EACH(checks_names, names) {
     ck_assert_int_eq(vpa_is_dns1123_label(names[_i].text), names[_i].label);
     ck_assert_int_eq(vpa_is_dns1123_subdomain(names[_i].text), names[_i].subdomain);
 }
-END_TEST
 
-START_TEST(long_names_are_refused)
-{
+TEST(long_names_are_refused) {
     char text[300];
 
     memset(text, 'a', sizeof(text));
@@ -145,10 +136,8 @@ START_TEST(long_names_are_refused)
     text[253] = '\0';
     ck_assert(vpa_is_dns1123_subdomain(text));
 }
-END_TEST
 
-START_TEST(splits_with_empty_pieces)
-{
+TEST(splits_with_empty_pieces) {
     const char *rest = "a,,b,";
     const char *const want[] = {"a", "", "b", ""};
     struct vpa_slice piece;
@@ -159,7 +148,6 @@ START_TEST(splits_with_empty_pieces)
     ck_assert_uint_eq(n, 4);
     ck_assert(!vpa_str_split(&rest, ',', &piece));
 }
-END_TEST
 
 static const struct {
     const char *text, *name;
@@ -181,15 +169,12 @@ static const struct {
     {"\xc3\x84", "\xc3\xa4", false}, /* only ASCII folds */
 };
 
-START_TEST(folds_letters)
-{
+TEST_EACH(folds_letters, folds) {
     ck_assert_int_eq(vpa_str_is_folded(folds[_i].text, folds[_i].name, strlen(folds[_i].name)),
                      folds[_i].same);
 }
-END_TEST
 
-START_TEST(small_helpers)
-{
+TEST(small_helpers) {
     ck_assert(vpa_str_eq(NULL, NULL));
     ck_assert(!vpa_str_eq("a", NULL));
     ck_assert(!vpa_str_eq(NULL, "a"));
@@ -202,10 +187,8 @@ START_TEST(small_helpers)
     ck_assert_uint_eq(vpa_slice_trim((struct vpa_slice){"   ", 3}).len, 0);
     ck_assert_str_eq(vpa_or_empty(NULL), "");
 }
-END_TEST
 
-START_TEST(interned_strings_are_shared_and_counted)
-{
+TEST(interned_strings_are_shared_and_counted) {
     struct vpa_intern_pool *pool = vpa_intern_pool_new();
     char text[] = "default", long_text[400] = "";
     const char *a = vpa_intern(pool, text);
@@ -226,11 +209,9 @@ START_TEST(interned_strings_are_shared_and_counted)
     vpa_intern_pool_free(pool);
     vpa_intern_pool_free(NULL);
 }
-END_TEST
 
 /* The table against an array of flags, with enough removals to need clean-ups. */
-START_TEST(table_follows_a_naive_reference)
-{
+TEST(table_follows_a_naive_reference) {
     enum { KEYS = 500 };
     static char keys[KEYS][16];
     bool present[KEYS] = {false};
@@ -275,13 +256,11 @@ START_TEST(table_follows_a_naive_reference)
     vpa_table_release(&table);
     vpa_hash_seed(0);
 }
-END_TEST
 
 /* Short ones fit into the padding of the type. */
 static const char *const keys_of_values[] = {"", "a", "namespace/name-of-a-vpa"};
 
-START_TEST(tables_make_values_under_copies_of_their_keys)
-{
+TEST_EACH(tables_make_values_under_copies_of_their_keys, keys_of_values) {
     struct counted {
         uint64_t number;
         char letter;
@@ -304,10 +283,8 @@ START_TEST(tables_make_values_under_copies_of_their_keys)
     free(made);
     vpa_table_release(&table);
 }
-END_TEST
 
-START_TEST(texts_are_found_in_lists_and_sorted)
-{
+TEST(texts_are_found_in_lists_and_sorted) {
     const char *texts[] = {"b", "", "a", "aa"};
 
     ck_assert(vpa_str_is_in("aa", texts, VPA_COUNT(texts)));
@@ -318,10 +295,8 @@ START_TEST(texts_are_found_in_lists_and_sorted)
     ck_assert_str_eq(texts[2], "aa");
     ck_assert_str_eq(texts[3], "b");
 }
-END_TEST
 
-START_TEST(tables_tell_which_value_has_most)
-{
+TEST(tables_tell_which_value_has_most) {
     struct share {
         const char *ns;
         size_t count;
@@ -339,26 +314,8 @@ START_TEST(tables_tell_which_value_has_most)
     ck_assert_ptr_eq(VPA_TABLE_MOST(&table, struct share, count), &shares[0]);
     vpa_table_release(&table);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("str");
-    TCase *tc = tcase_create("str");
-    tcase_add_loop_test(tc, parses_integers, 0, VPA_COUNT(integers));
-    tcase_add_loop_test(tc, decodes_urls, 0, VPA_COUNT(escapes));
-    tcase_add_loop_test(tc, quotes_as_go, 0, VPA_COUNT(quotes));
-    tcase_add_loop_test(tc, checks_names, 0, VPA_COUNT(names));
-    tcase_add_test(tc, long_names_are_refused);
-    tcase_add_test(tc, splits_with_empty_pieces);
-    tcase_add_loop_test(tc, folds_letters, 0, VPA_COUNT(folds));
-    tcase_add_test(tc, small_helpers);
-    tcase_add_test(tc, interned_strings_are_shared_and_counted);
-    tcase_add_test(tc, table_follows_a_naive_reference);
-    tcase_add_test(tc, texts_are_found_in_lists_and_sorted);
-    tcase_add_test(tc, tables_tell_which_value_has_most);
-    tcase_add_loop_test(tc, tables_make_values_under_copies_of_their_keys, 0,
-                        VPA_COUNT(keys_of_values));
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("str", NULL, NULL);
 }

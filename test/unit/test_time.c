@@ -31,8 +31,7 @@ static const struct {
     {"9999-12-31T23:59:59Z", 253402300799, 0, "9999-12-31T23:59:59Z"},
 };
 
-START_TEST(parses_and_prints_times)
-{
+TEST_EACH(parses_and_prints_times, times) {
     char text[VPA_TIME_TEXT_MAX];
     vpa_time t;
 
@@ -41,7 +40,6 @@ START_TEST(parses_and_prints_times)
     vpa_time_format(t, text);
     ck_assert_str_eq(text, times[_i].printed);
 }
-END_TEST
 
 static const char *const bad_times[] = {
     "",
@@ -71,8 +69,7 @@ static const char *const bad_times[] = {
     "2026-08-20T:05:00Z",
 };
 
-START_TEST(refuses_times)
-{
+TEST_EACH(refuses_times, bad_times) {
     vpa_time t = 7;
     struct vpa_error err;
 
@@ -80,10 +77,8 @@ START_TEST(refuses_times)
     ck_assert_int_eq(err.code, VPA_INVALID);
     ck_assert(t == 7);
 }
-END_TEST
 
-START_TEST(reads_micro_times_with_six_digits_only)
-{
+TEST(reads_micro_times_with_six_digits_only) {
     char text[VPA_TIME_TEXT_MAX];
     vpa_time t;
 
@@ -95,10 +90,8 @@ START_TEST(reads_micro_times_with_six_digits_only)
     ck_assert_int_eq(vpa_time_parse_micro("2026-08-20T10:05:00.12345Z", &t, NULL), -1);
     ck_assert_int_eq(vpa_time_parse_micro("2026-08-20T10:05:00.1234567Z", &t, NULL), -1);
 }
-END_TEST
 
-START_TEST(prints_years_outside_four_digits)
-{
+TEST(prints_years_outside_four_digits) {
     char text[VPA_TIME_TEXT_MAX];
 
     vpa_time_format(vpa_time_from_unix(253402300800, 0), text);
@@ -106,10 +99,8 @@ START_TEST(prints_years_outside_four_digits)
     vpa_time_format(vpa_time_from_unix(-62167219201, 0), text);
     ck_assert_str_eq(text, "-0001-12-31T23:59:59Z");
 }
-END_TEST
 
-START_TEST(subtracts_and_saturates)
-{
+TEST(subtracts_and_saturates) {
     ck_assert_int_eq(vpa_time_sub(SOME_TIME, SOME_TIME - 5), 5);
     ck_assert_int_eq(vpa_time_sub(VPA_TIME_UNSET, SOME_TIME), INT64_MIN);
     ck_assert_int_eq(vpa_time_sub(SOME_TIME, VPA_TIME_UNSET), INT64_MAX);
@@ -117,10 +108,8 @@ START_TEST(subtracts_and_saturates)
     ck_assert(vpa_time_add(SOME_TIME, 7) == SOME_TIME + 7);
     ck_assert(vpa_time_is_unset(VPA_TIME_UNSET));
 }
-END_TEST
 
-START_TEST(rounds_on_the_grid_of_year_1)
-{
+TEST(rounds_on_the_grid_of_year_1) {
     const vpa_duration day = 24 * VPA_HOUR;
 
     ck_assert(vpa_time_round(day / 2, day) == day); /* halves up */
@@ -134,7 +123,6 @@ START_TEST(rounds_on_the_grid_of_year_1)
     ck_assert_int_eq(vpa_duration_truncate(-25, 10), -20);
     ck_assert_int_eq(vpa_duration_truncate(25, 0), 25);
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -162,8 +150,7 @@ static const struct {
     {"1.00000000000000000000000000001s", VPA_SECOND, "1s"},
 };
 
-START_TEST(parses_and_prints_durations)
-{
+TEST_EACH(parses_and_prints_durations, durations) {
     char text[VPA_DURATION_TEXT_MAX];
     vpa_duration d;
 
@@ -172,7 +159,6 @@ START_TEST(parses_and_prints_durations)
     vpa_duration_format(d, text);
     ck_assert_str_eq(text, durations[_i].printed);
 }
-END_TEST
 
 static const struct {
     const char *text, *error;
@@ -196,8 +182,7 @@ static const struct {
      "time: unknown unit \"\\\"\\\\\\x0a\\xff\" in duration \"1\\\"\\\\\\x0a\\xff\""},
 };
 
-START_TEST(refuses_durations)
-{
+TEST_EACH(refuses_durations, bad_durations) {
     struct vpa_error err;
     vpa_duration d = 7;
 
@@ -205,7 +190,6 @@ START_TEST(refuses_durations)
     ck_assert_str_eq(err.text, bad_durations[_i].error);
     ck_assert_int_eq(d, 7);
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -220,14 +204,12 @@ static const struct {
     {"292y", 292 * 365 * 24 * VPA_HOUR},
 };
 
-START_TEST(parses_prometheus_durations)
-{
+TEST_EACH(parses_prometheus_durations, prometheus) {
     vpa_duration d;
 
     ck_assert_int_eq(vpa_duration_parse_prometheus(prometheus[_i].text, &d, NULL), 0);
     ck_assert_int_eq(d, prometheus[_i].value);
 }
-END_TEST
 
 static const struct {
     const char *text, *error;
@@ -246,8 +228,7 @@ static const struct {
     {"99999999999999999999s", "not a valid duration string: \"99999999999999999999s\""},
 };
 
-START_TEST(refuses_prometheus_durations)
-{
+TEST_EACH(refuses_prometheus_durations, bad_prometheus) {
     struct vpa_error err;
     vpa_duration d = 7;
 
@@ -255,7 +236,6 @@ START_TEST(refuses_prometheus_durations)
     ck_assert_str_eq(err.text, bad_prometheus[_i].error);
     ck_assert_int_eq(d, 7);
 }
-END_TEST
 
 /* ---- parse(format(x)) == x, a fixed seed ---- */
 
@@ -267,8 +247,7 @@ static uint64_t next_random(uint64_t *seed)
     return *seed;
 }
 
-START_TEST(durations_read_back)
-{
+TEST(durations_read_back) {
     uint64_t seed = 2463534242u;
     char text[VPA_DURATION_TEXT_MAX];
 
@@ -279,10 +258,8 @@ START_TEST(durations_read_back)
         ck_assert_msg(back == d, "%s", text);
     }
 }
-END_TEST
 
-START_TEST(times_read_back)
-{
+TEST(times_read_back) {
     uint64_t seed = 2463534242u;
     char text[VPA_TIME_TEXT_MAX];
 
@@ -298,25 +275,8 @@ START_TEST(times_read_back)
         ck_assert_msg(back == t, "%s", text);
     }
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("time");
-    TCase *tc = tcase_create("time");
-
-    tcase_add_loop_test(tc, parses_and_prints_times, 0, VPA_COUNT(times));
-    tcase_add_loop_test(tc, refuses_times, 0, VPA_COUNT(bad_times));
-    tcase_add_test(tc, reads_micro_times_with_six_digits_only);
-    tcase_add_test(tc, prints_years_outside_four_digits);
-    tcase_add_test(tc, subtracts_and_saturates);
-    tcase_add_test(tc, rounds_on_the_grid_of_year_1);
-    tcase_add_loop_test(tc, parses_and_prints_durations, 0, VPA_COUNT(durations));
-    tcase_add_loop_test(tc, refuses_durations, 0, VPA_COUNT(bad_durations));
-    tcase_add_loop_test(tc, parses_prometheus_durations, 0, VPA_COUNT(prometheus));
-    tcase_add_loop_test(tc, refuses_prometheus_durations, 0, VPA_COUNT(bad_prometheus));
-    tcase_add_test(tc, durations_read_back);
-    tcase_add_test(tc, times_read_back);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("time", NULL, NULL);
 }

@@ -77,8 +77,7 @@ static size_t polls_of_requests(struct vpa_transport *t)
     return polls - before;
 }
 
-START_TEST(watches_that_say_nothing_cost_a_request_nothing)
-{
+TEST(watches_that_say_nothing_cost_a_request_nothing) {
     struct vpa_http_server *server = serve(1, NULL);
     struct vpa_transport *t = connect_to(vpa_http_server_port(server), NULL);
     struct quiet_peer peer = {0};
@@ -98,7 +97,6 @@ START_TEST(watches_that_say_nothing_cost_a_request_nothing)
         close(peer.peers[i]);
     close(peer.fd);
 }
-END_TEST
 
 /* A post of another thread, while the loop sleeps. */
 struct other_thread {
@@ -138,8 +136,7 @@ static bool has_arrived(void *ctx)
     return ((struct other_thread *)ctx)->arrived;
 }
 
-START_TEST(a_post_wakes_the_loop)
-{
+TEST(a_post_wakes_the_loop) {
     struct other_thread o = {.sleeper = gettid()};
     pthread_t thread;
 
@@ -147,17 +144,8 @@ START_TEST(a_post_wakes_the_loop)
     ck_assert_int_eq(vpa_loop_wait(loop, has_arrived, &o, 10 * VPA_SECOND, &err), 0);
     pthread_join(thread, NULL);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("transfers");
-    TCase *c = tcase_create("transfers");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, 30);
-    tcase_add_test(c, watches_that_say_nothing_cost_a_request_nothing);
-    tcase_add_test(c, a_post_wakes_the_loop);
-    suite_add_tcase(suite, c);
-    return run(suite);
+    return run_tests_within(30, "transfers", setup, teardown);
 }

@@ -58,8 +58,7 @@ static const struct {
     {"v1", "events", "shop", NULL},
 };
 
-START_TEST(tells_the_namespace_of_the_object)
-{
+TEST_EACH(tells_the_namespace_of_the_object, objects) {
     begin(true);
     tell(objects[_i].api_version, objects[_i].resource, objects[_i].ns, "x");
     ck_assert_uint_eq(count(), objects[_i].kind ? 1 : 0);
@@ -77,10 +76,8 @@ START_TEST(tells_the_namespace_of_the_object)
     for (size_t i = 0; i < VPA_COUNT(parts); i++)
         ck_assert_msg(strstr(event->body, parts[i]) != NULL, "%s: %s", parts[i], event->body);
 }
-END_TEST
 
-START_TEST(waits_until_it_leads)
-{
+TEST(waits_until_it_leads) {
     begin(false);
     tell("v1", "pods", "shop", "old");
     vpa_loop_pump(loop, VPA_UNUSABLE_PATIENCE);
@@ -100,10 +97,8 @@ START_TEST(waits_until_it_leads)
     tell("v1", "pods", "shop", "new");
     ck_assert_uint_eq(count(), VPA_UNUSABLE_PENDING + 1);
 }
-END_TEST
 
-START_TEST(what_may_have_been_mended_is_not_told)
-{
+TEST(what_may_have_been_mended_is_not_told) {
     begin(false);
     tell("v1", "pods", "shop", "old");
     vpa_loop_pump(loop, VPA_UNUSABLE_PATIENCE);
@@ -111,17 +106,8 @@ START_TEST(what_may_have_been_mended_is_not_told)
     vpa_loop_pump(loop, VPA_SECOND);
     ck_assert_uint_eq(count(), 0);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("unusable");
-    TCase *c = tcase_create("unusable");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_loop_test(c, tells_the_namespace_of_the_object, 0, VPA_COUNT(objects));
-    tcase_add_test(c, waits_until_it_leads);
-    tcase_add_test(c, what_may_have_been_mended_is_not_told);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("unusable", setup, teardown);
 }

@@ -59,8 +59,7 @@ static const struct {
     {"other reason", POD(PROGRESS("Other", "")), VPA_RESIZE_UNKNOWN},
 };
 
-START_TEST(reads_the_resize_status)
-{
+TEST_EACH(reads_the_resize_status, statuses) {
     struct vpa_pod *pod = objects_pod(&arena, statuses[_i].pod);
     enum vpa_resize_status got = vpa_pod_resize_status(pod);
 
@@ -68,7 +67,6 @@ START_TEST(reads_the_resize_status)
                   vpa_resize_status_name(got));
     ck_assert_int_eq(vpa_pod_resizing(pod), got != VPA_RESIZE_NONE);
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -86,8 +84,7 @@ static const struct {
     {"{'spec':{'updatePolicy':{'updateMode':'off'}}}", VPA_MODE_OTHER},
 };
 
-START_TEST(knows_the_modes)
-{
+TEST_EACH(knows_the_modes, modes) {
     const char *name = vpa_update_mode_name(modes[_i].mode);
 
     ck_assert_int_eq(vpa_update_mode_of(objects_vpa(&arena, modes[_i].text)), modes[_i].mode);
@@ -96,7 +93,6 @@ START_TEST(knows_the_modes)
     else if (strstr(modes[_i].text, name) == NULL)
         ck_assert_str_eq(name, "Recreate"); /* the preset */
 }
-END_TEST
 
 enum group_kind { NO_GROUP, SPENT, FREE };
 
@@ -155,8 +151,7 @@ static struct vpa_replica_group *group_of(enum group_kind kind, struct vpa_repli
     return kind == NO_GROUP ? NULL : group;
 }
 
-START_TEST(decides_by_the_table)
-{
+TEST_EACH(decides_by_the_table, decisions) {
     struct vpa_pod *pod = objects_pod(&arena, decisions[_i].pod);
     struct vpa_object *vpa = vpa_of_mode(decisions[_i].mode, "{'cpu':'2'}");
     struct vpa_update_options options = {.in_place_gate = decisions[_i].gate};
@@ -168,10 +163,8 @@ START_TEST(decides_by_the_table)
         vpa_update_decide(pod, vpa, group_of(decisions[_i].group, &group), memory, &options, now());
     ck_assert_msg(got == decisions[_i].want, "%s: %d", decisions[_i].name, (int)got);
 }
-END_TEST
 
-START_TEST(without_a_recommendation_nothing_is_decided)
-{
+TEST(without_a_recommendation_nothing_is_decided) {
     struct vpa_update_options options = {.in_place_gate = true};
     struct vpa_replica_group group;
 
@@ -179,10 +172,8 @@ START_TEST(without_a_recommendation_nothing_is_decided)
                                        group_of(FREE, &group), memory, &options, now()),
                      VPA_DECIDE_DEFERRED); /* D14 */
 }
-END_TEST
 
-START_TEST(the_skip_flag_passes_over_the_budget_unless_a_container_restarts)
-{
+TEST(the_skip_flag_passes_over_the_budget_unless_a_container_restarts) {
     struct vpa_pod *restarts = objects_pod(
         &arena, "{'spec':{'containers':[{'name':'c','resizePolicy':[{'resourceName':'cpu',"
                 "'restartPolicy':'NotRequired'},{'resourceName':'memory','restartPolicy':"
@@ -198,10 +189,8 @@ START_TEST(the_skip_flag_passes_over_the_budget_unless_a_container_restarts)
     ck_assert_int_eq(vpa_update_decide(restarts, vpa, &group, memory, &options, now()),
                      VPA_DECIDE_DEFERRED);
 }
-END_TEST
 
-START_TEST(an_infeasible_resize_is_retried_when_less_is_wanted)
-{
+TEST(an_infeasible_resize_is_retried_when_less_is_wanted) {
     struct vpa_update_options options = {.in_place_gate = true};
     struct vpa_pod *pod = objects_pod(&arena, POD(""));
     struct vpa_object *vpa = vpa_of_mode("InPlace", "{'cpu':'2','memory':'2Gi'}");
@@ -220,10 +209,8 @@ START_TEST(an_infeasible_resize_is_retried_when_less_is_wanted)
     vpa_update_memory_record_infeasible(memory, "u", vpa_update_memory_infeasible(memory, "u"));
     ck_assert_uint_eq(vpa_update_memory_infeasible(memory, "u")->container_count, 1);
 }
-END_TEST
 
-START_TEST(compares_records_of_a_repeated_name)
-{
+TEST(compares_records_of_a_repeated_name) {
     struct vpa_object *twice = objects_vpa(
         &arena, "{'status':{'recommendation':{'containerRecommendations':[{'containerName':'c',"
                 "'target':{'cpu':'3'}},{'containerName':'c','target':{'cpu':'1'}}]}}}");
@@ -234,10 +221,8 @@ START_TEST(compares_records_of_a_repeated_name)
     ck_assert(!vpa_recommendation_lower(NULL, &twice->recommendation, true));
     ck_assert(!vpa_recommendation_lower(&vpa->recommendation, NULL, true));
 }
-END_TEST
 
-START_TEST(keeps_by_mode)
-{
+TEST(keeps_by_mode) {
     ck_assert(vpa_update_kept_by_filter(VPA_MODE_RECREATE, VPA_DECIDE_APPROVED));
     ck_assert(vpa_update_kept_by_filter(VPA_MODE_IN_PLACE_OR_RECREATE, VPA_DECIDE_EVICT));
     ck_assert(!vpa_update_kept_by_filter(VPA_MODE_RECREATE, VPA_DECIDE_EVICT));
@@ -246,11 +231,9 @@ START_TEST(keeps_by_mode)
     ck_assert(!vpa_update_kept_by_filter(VPA_MODE_IN_PLACE_OR_RECREATE, VPA_DECIDE_DEFERRED));
     ck_assert(!vpa_update_kept_by_filter(VPA_MODE_IN_PLACE, VPA_DECIDE_INFEASIBLE_CACHED));
 }
-END_TEST
 
 /* It may be gone already: no other goes, and it costs nothing once more. */
-START_TEST(what_is_in_doubt_keeps_the_others)
-{
+TEST(what_is_in_doubt_keeps_the_others) {
     struct vpa_replica_group group;
     struct vpa_pod *first =
         objects_pod(&arena, "{'metadata':{'uid':'1'},'status':{'phase':'Running'}}");
@@ -264,12 +247,10 @@ START_TEST(what_is_in_doubt_keeps_the_others)
     vpa_group_doubt(group_of(SPENT, &group), first);
     ck_assert_int_eq(vpa_eviction_rest(first, &group, memory, now()), VPA_REST_BUDGET);
 }
-END_TEST
 
 /* A pod that has not begun costs nothing; it stays where nobody knows what became of another one
  * (U30), or how many there are to be (U8). */
-START_TEST(what_is_not_known_keeps_pending_pods_too)
-{
+TEST(what_is_not_known_keeps_pending_pods_too) {
     struct vpa_replica_group group;
     struct vpa_pod *pending =
         objects_pod(&arena, "{'metadata':{'uid':'1'},'status':{'phase':'Pending'}}");
@@ -283,15 +264,13 @@ START_TEST(what_is_not_known_keeps_pending_pods_too)
     vpa_group_confirm(&group, false, 0, 0);
     ck_assert_int_eq(vpa_eviction_rest(pending, &group, memory, now()), VPA_REST_REPLICAS_UNKNOWN);
 }
-END_TEST
 
 static bool can_evict(const struct vpa_pod *pod, const struct vpa_replica_group *group, vpa_time t)
 {
     return vpa_eviction_rest(pod, group, memory, t) == VPA_REST_NONE;
 }
 
-START_TEST(evicts_only_what_may_go)
-{
+TEST(evicts_only_what_may_go) {
     struct vpa_replica_group group;
     struct vpa_pod *running = objects_pod(&arena, POD(""));
     struct vpa_pod *pending = objects_pod(&arena, "{'status':{'phase':'Pending'}}");
@@ -311,7 +290,6 @@ START_TEST(evicts_only_what_may_go)
     ck_assert_int_eq(vpa_eviction_rest(running, group_of(FREE, &group), memory, now()),
                      VPA_REST_EVICTED);
 }
-END_TEST
 
 #define BOOSTED(phase, conditions)                                                                 \
     "{'metadata':{'uid':'u','annotations':{'vpaCpuStartupBoost/c':'{}','x':'y'}},'spec':{"         \
@@ -334,8 +312,7 @@ static const struct {
     {"in resize", BOOSTED("Running", READY "," PROGRESS("", "")), true, FREE, false},
 };
 
-START_TEST(takes_back_boosts_that_are_over)
-{
+TEST_EACH(takes_back_boosts_that_are_over, unboosts) {
     struct vpa_update_options options = {.boost_gate = unboosts[_i].gate};
     struct vpa_object *vpa =
         objects_vpa(&arena, "{'spec':{'startupBoost':{'cpu':{'durationSeconds':60}}}}");
@@ -346,7 +323,6 @@ START_TEST(takes_back_boosts_that_are_over)
                                   now()) == unboosts[_i].want,
                   "%s", unboosts[_i].name);
 }
-END_TEST
 
 #define RUNS_WITH(cpu, conditions)                                                                 \
     "{'metadata':{'uid':'u'},'spec':{'containers':[{'name':'b'},{'name':'c','resources':{"         \
@@ -366,8 +342,7 @@ static const struct {
 };
 
 /* S5: an eviction would bring a boosted pod that ends the same way. */
-START_TEST(a_boost_that_cannot_be_taken_back_never_evicts)
-{
+TEST_EACH(a_boost_that_cannot_be_taken_back_never_evicts, taken_back) {
     struct vpa_update_options options = {0};
     struct vpa_object *vpa = vpa_of_mode("InPlaceOrRecreate", "{'cpu':'1'}");
     struct vpa_pod *pod = objects_pod(&arena, taken_back[_i].pod);
@@ -395,7 +370,6 @@ START_TEST(a_boost_that_cannot_be_taken_back_never_evicts)
                      : deferred ? VPA_DECIDE_DEFERRED
                                 : VPA_DECIDE_EVICT);
 }
-END_TEST
 
 #define WANTS(requests)                                                                            \
     "{'spec':{'containers':[{'name':'c','resources':{'requests':{" requests "}}}]}}"
@@ -412,8 +386,7 @@ static const struct {
 };
 
 /* What is sent next may be more than the boost was. */
-START_TEST(an_end_outlasts_resizes_that_leave_a_boost)
-{
+TEST_EACH(an_end_outlasts_resizes_that_leave_a_boost, overtaken) {
     const struct vpa_pod *pod = objects_pod(&arena, overtaken[_i].pod);
     const struct vpa_resource_list wanted[] = {
         {.count = 0}, objects_pod(&arena, overtaken[_i].wants)->containers[0].resources.requests};
@@ -423,7 +396,6 @@ START_TEST(an_end_outlasts_resizes_that_leave_a_boost)
     ck_assert_msg(vpa_unboost_outlasts(pod, memory, wanted) == overtaken[_i].outlasts, "%s",
                   overtaken[_i].name);
 }
-END_TEST
 
 #define MARKED_RUNS_WITH(cpu)                                                                      \
     "{'metadata':{'uid':'u','annotations':{'vpaCpuStartupBoost/c':'{}'}},'spec':{'containers':[{"  \
@@ -443,13 +415,11 @@ static const struct {
 };
 
 /* S5 holds for a process that has just begun as well. */
-START_TEST(ends_of_boosts_are_recognised_without_memory)
-{
+TEST_EACH(ends_of_boosts_are_recognised_without_memory, left_behind) {
     ck_assert_msg(vpa_unboost_presumed(objects_pod(&arena, left_behind[_i].pod)) ==
                       left_behind[_i].presumed,
                   "%s", left_behind[_i].name);
 }
-END_TEST
 
 static bool only_u(void *ctx, const char *uid)
 {
@@ -457,8 +427,7 @@ static bool only_u(void *ctx, const char *uid)
     return vpa_str_eq(uid, "u");
 }
 
-START_TEST(memory_goes_with_the_pods)
-{
+TEST(memory_goes_with_the_pods) {
     struct vpa_object *vpa = vpa_of_mode("InPlace", "{'cpu':'2'}");
     struct vpa_pod *pod = objects_pod(&arena, POD(PENDING("True", "Deferred")));
     struct vpa_pod *gone = objects_pod(&arena, POD(PENDING("True", "Deferred")));
@@ -482,7 +451,6 @@ START_TEST(memory_goes_with_the_pods)
     ck_assert(vpa_update_memory_resize_since(memory, "u", &t) && t == now());
     ck_assert_ptr_null(vpa_update_memory_infeasible(memory, "u"));
 }
-END_TEST
 
 /* ---- timers (U22) ---- */
 
@@ -517,8 +485,7 @@ static const struct {
      VPA_MINUTE},
 };
 
-START_TEST(timers_begin_anew_when_the_status_had_ended)
-{
+TEST_EACH(timers_begin_anew_when_the_status_had_ended, timers) {
     vpa_time t = now(), since;
     int i = 0;
 
@@ -531,11 +498,9 @@ START_TEST(timers_begin_anew_when_the_status_had_ended)
     if (timers[_i].waited >= 0)
         ck_assert_msg(t - since == timers[_i].waited, "%s", timers[_i].name);
 }
-END_TEST
 
 /* The kubelet has had no time for what was sent to it while it waited. */
-START_TEST(timers_begin_anew_when_another_size_is_sent)
-{
+TEST(timers_begin_anew_when_another_size_is_sent) {
     struct vpa_pod *pod = objects_pod(&arena, POD(DEFERRED_AT("2026-03-01T11:00:00Z")));
     vpa_time since;
 
@@ -548,11 +513,9 @@ START_TEST(timers_begin_anew_when_another_size_is_sent)
     ck_assert(vpa_update_memory_resize_since(memory, "u", &since));
     ck_assert(since == now() + VPA_HOUR);
 }
-END_TEST
 
 /* A StatefulSet's next pod has the name of the one before. */
-START_TEST(timers_belong_to_a_pod_not_to_its_name)
-{
+TEST(timers_belong_to_a_pod_not_to_its_name) {
     struct vpa_pod *pod = objects_pod(&arena, POD(PENDING("True", "Deferred")));
     vpa_time since;
 
@@ -562,11 +525,9 @@ START_TEST(timers_belong_to_a_pod_not_to_its_name)
     ck_assert(vpa_update_memory_resize_since(memory, "next", &since));
     ck_assert(since == now() + VPA_HOUR);
 }
-END_TEST
 
 /* Asking starts nothing: a pod that nobody looked at has not waited. */
-START_TEST(decisions_start_no_timer)
-{
+TEST(decisions_start_no_timer) {
     struct vpa_pod *pod = objects_pod(&arena, POD(PENDING("True", "Deferred")));
     struct vpa_update_options options = {.in_place_gate = true};
     struct vpa_object *vpa = vpa_of_mode("InPlaceOrRecreate", "{'cpu':'2'}");
@@ -580,45 +541,13 @@ START_TEST(decisions_start_no_timer)
     ck_assert(!vpa_update_memory_resize_since(memory, "u", &since));
     ck_assert(!can_evict(pod, &group, now() + VPA_HOUR));
 }
-END_TEST
 
-START_TEST(states_of_resizes_have_names)
-{
+TEST(states_of_resizes_have_names) {
     for (int i = VPA_RESIZE_NONE; i <= VPA_RESIZE_ERROR; i++)
         ck_assert_str_ne(vpa_resize_status_name((enum vpa_resize_status)i), "");
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("update");
-    TCase *tc = tcase_create("update");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_loop_test(tc, reads_the_resize_status, 0, VPA_COUNT(statuses));
-    tcase_add_loop_test(tc, knows_the_modes, 0, VPA_COUNT(modes));
-    tcase_add_loop_test(tc, decides_by_the_table, 0, VPA_COUNT(decisions));
-    tcase_add_test(tc, without_a_recommendation_nothing_is_decided);
-    tcase_add_test(tc, the_skip_flag_passes_over_the_budget_unless_a_container_restarts);
-    tcase_add_test(tc, an_infeasible_resize_is_retried_when_less_is_wanted);
-    tcase_add_test(tc, compares_records_of_a_repeated_name);
-    tcase_add_test(tc, keeps_by_mode);
-    tcase_add_test(tc, what_is_in_doubt_keeps_the_others);
-    tcase_add_test(tc, what_is_not_known_keeps_pending_pods_too);
-    tcase_add_test(tc, evicts_only_what_may_go);
-    tcase_add_loop_test(tc, takes_back_boosts_that_are_over, 0, VPA_COUNT(unboosts));
-    tcase_add_loop_test(tc, a_boost_that_cannot_be_taken_back_never_evicts, 0,
-                        VPA_COUNT(taken_back));
-    tcase_add_loop_test(tc, an_end_outlasts_resizes_that_leave_a_boost, 0, VPA_COUNT(overtaken));
-    tcase_add_loop_test(tc, ends_of_boosts_are_recognised_without_memory, 0,
-                        VPA_COUNT(left_behind));
-    tcase_add_test(tc, memory_goes_with_the_pods);
-    tcase_add_loop_test(tc, timers_begin_anew_when_the_status_had_ended, 0, VPA_COUNT(timers));
-    tcase_add_test(tc, timers_begin_anew_when_another_size_is_sent);
-    tcase_add_test(tc, timers_belong_to_a_pod_not_to_its_name);
-    tcase_add_test(tc, decisions_start_no_timer);
-    tcase_add_test(tc, states_of_resizes_have_names);
-    suite_add_tcase(suite, tc);
-
-    return run_suite(suite);
+    return run_tests("update", setup, teardown);
 }

@@ -10,8 +10,7 @@
     "\"annotations\":{\"vpaCpuStartupBoost/c\":\"{\\\"requests\\\":{\\\"cpu\\\":\\\"" cpu          \
     "\\\"}}\"},"
 
-START_TEST(a_boost_that_is_over_is_taken_back_in_mode_off)
-{
+TEST(a_boost_that_is_over_is_taken_back_in_mode_off) {
     server.mode = "Off";
     server.boost = BOOST;
     server.pod = MARKER("500m");
@@ -21,10 +20,8 @@ START_TEST(a_boost_that_is_over_is_taken_back_in_mode_off)
     ck_assert_str_eq(server.calls[0], "p00-00/resize");
     ck_assert_uint_eq(server.annotated, 5);
 }
-END_TEST
 
-START_TEST(a_failed_unboost_never_evicts)
-{
+TEST(a_failed_unboost_never_evicts) {
     server.mode = "InPlaceOrRecreate";
     server.boost = BOOST;
     server.pod = MARKER("500m");
@@ -38,7 +35,6 @@ START_TEST(a_failed_unboost_never_evicts)
                                (const char *const[]){"3", "UnboostError", "v00", "n", NULL}),
                         10);
 }
-END_TEST
 
 #define CAPACITY                                                                                   \
     ",\"reason\":\"Forbidden\",\"details\":{\"causes\":[{\"reason\":\"NodeCapacity\"}]}"
@@ -46,8 +42,7 @@ END_TEST
 /* Kubernetes 1.33 refuses a recommendation that lowers a memory limit: the boost ends without it,
  * and after an hour all of it is asked for again. Not so where somebody may not resize, or not
  * now. */
-START_TEST(a_refused_end_of_a_boost_asks_for_its_cpu_alone)
-{
+TEST_TIMES(a_refused_end_of_a_boost_asks_for_its_cpu_alone, 10) {
     static const struct {
         int code;
         const char *details;
@@ -85,10 +80,8 @@ START_TEST(a_refused_end_of_a_boost_asks_for_its_cpu_alone)
     updater_pass(server.updater);
     ck_assert_ptr_nonnull(strstr(server.last_body, "\"value\":\"2\""));
 }
-END_TEST
 
-START_TEST(a_half_finished_unboost_is_finished)
-{
+TEST(a_half_finished_unboost_is_finished) {
     server.mode = "Off";
     server.boost = BOOST;
     server.pod = MARKER("1"); /* what the pod has already: only the marker is left */
@@ -102,12 +95,10 @@ START_TEST(a_half_finished_unboost_is_finished)
                                (const char *const[]){"3", "v00", "n", NULL}),
                         0);
 }
-END_TEST
 
 /* What is evictable is known when the resizes that end boosts are answered: the refused one gives
  * its share of the budget back. */
-START_TEST(ends_of_boosts_are_answered_before_pods_are_chosen)
-{
+TEST(ends_of_boosts_are_answered_before_pods_are_chosen) {
     vpa_auto_free char *calls = NULL;
 
     server.boost = BOOST;
@@ -119,7 +110,6 @@ START_TEST(ends_of_boosts_are_answered_before_pods_are_chosen)
     calls = joined_calls();
     ck_assert_str_eq(calls, "p00-00/resize p00-01/eviction ");
 }
-END_TEST
 
 static void replace_third(void *ctx)
 {
@@ -128,8 +118,7 @@ static void replace_third(void *ctx)
 }
 
 /* One resize a second; the third pod is another one before its turn comes, and takes no token. */
-START_TEST(a_pod_that_went_is_not_unboosted)
-{
+TEST(a_pod_that_went_is_not_unboosted) {
     struct vpa_timer *timer = vpa_timer_new(server.loop, replace_third, NULL);
     vpa_auto_free char *calls = NULL;
     int64_t begun;
@@ -149,7 +138,6 @@ START_TEST(a_pod_that_went_is_not_unboosted)
     ck_assert_str_eq(calls, "p00-00/resize p00-01/resize p00-03/resize ");
     ck_assert_int_lt(vpa_loop_monotonic(server.loop) - begun, 2500 * VPA_MILLISECOND);
 }
-END_TEST
 
 static void lose_from(int first)
 {
@@ -175,8 +163,7 @@ static void lose_five(void *ctx)
 /* No container restarts, so that other resizes ask for no budget
  * (--in-place-skip-disruption-budget); the end of a boost asks for it again when it has waited for
  * the limiter. */
-START_TEST(the_end_of_a_boost_that_waited_asks_for_the_budget_again)
-{
+TEST(the_end_of_a_boost_that_waited_asks_for_the_budget_again) {
     struct vpa_timer *timer = vpa_timer_new(server.loop, lose_five, NULL);
 
     server.mode = "Off";
@@ -190,11 +177,9 @@ START_TEST(the_end_of_a_boost_that_waited_asks_for_the_budget_again)
     vpa_timer_free(timer);
     ck_assert_uint_eq(server.call_count, 1);
 }
-END_TEST
 
 /* Five of ten may be missing: three went by themselves while the first answer was awaited. */
-START_TEST(pods_that_went_leave_less_room_for_the_ends_of_boosts)
-{
+TEST(pods_that_went_leave_less_room_for_the_ends_of_boosts) {
     struct vpa_timer *timer = vpa_timer_new(server.loop, lose_three, NULL);
 
     server.mode = "Off";
@@ -206,7 +191,6 @@ START_TEST(pods_that_went_leave_less_room_for_the_ends_of_boosts)
     vpa_timer_free(timer);
     ck_assert_uint_eq(server.call_count, 2);
 }
-END_TEST
 
 static double unboost_errors(const char *size)
 {
@@ -215,8 +199,7 @@ static double unboost_errors(const char *size)
 }
 
 /* It has no resizes, which is found out with the first one. */
-START_TEST(an_old_server_leaves_boosted_pods_as_they_are)
-{
+TEST(an_old_server_leaves_boosted_pods_as_they_are) {
     server.mode = "InPlaceOrRecreate";
     server.boost = BOOST;
     server.pod = MARKER("500m");
@@ -229,11 +212,9 @@ START_TEST(an_old_server_leaves_boosted_pods_as_they_are)
     ck_assert_uint_eq(server.call_count, 1);
     ck_assert_double_eq(unboost_errors("3"), 20);
 }
-END_TEST
 
 /* Nobody knows what the pod had before: it keeps what it has, and is not evicted for that. */
-START_TEST(a_marker_that_cannot_be_read_ends_no_boost)
-{
+TEST(a_marker_that_cannot_be_read_ends_no_boost) {
     server.mode = "InPlaceOrRecreate";
     server.boost = BOOST;
     server.pod = "\"annotations\":{\"vpaCpuStartupBoost/c\":\"{\"},";
@@ -243,7 +224,6 @@ START_TEST(a_marker_that_cannot_be_read_ends_no_boost)
     ck_assert_uint_eq(server.call_count + server.annotated, 0);
     ck_assert_double_eq(unboost_errors("1"), 2);
 }
-END_TEST
 
 /* The pod cannot take the 2 CPUs that are recommended: of all its containers, or beside its limit.
  */
@@ -259,8 +239,7 @@ static const struct {
      "6\"},\"limits\":{\"cpu\":\"8", MARKER("3")},
 };
 
-START_TEST(a_boost_is_taken_back_where_the_recommendation_does_not_fit)
-{
+TEST_EACH(a_boost_is_taken_back_where_the_recommendation_does_not_fit, misfits) {
     vpa_auto_free char *boost = vpa_xprintf("%s%s", BOOST, misfits[_i].policy);
 
     server.boost = boost;
@@ -278,11 +257,9 @@ START_TEST(a_boost_is_taken_back_where_the_recommendation_does_not_fit)
     ck_assert_ptr_nonnull(strstr(server.last_body, _i == 0 ? "\"500m\"" : "\"3\""));
     ck_assert_uint_eq(server.annotated, 2);
 }
-END_TEST
 
 /* The limiter counts resizes. */
-START_TEST(a_marker_that_is_taken_away_waits_for_no_token)
-{
+TEST(a_marker_that_is_taken_away_waits_for_no_token) {
     server.mode = "Off";
     server.boost = BOOST;
     server.pod = MARKER("1");
@@ -293,15 +270,13 @@ START_TEST(a_marker_that_is_taken_away_waits_for_no_token)
     ck_assert_int_lt(vpa_loop_monotonic(server.loop) - begin, VPA_MINUTE);
     ck_assert_uint_eq(server.annotated, 10);
 }
-END_TEST
 
 #define TWO_MARKERS                                                                                \
     "\"annotations\":{\"vpaCpuStartupBoost/c\":\"{\\\"requests\\\":{\\\"cpu\\\":\\\"500m\\\"}}\"," \
     "\"vpaCpuStartupBoost/x\":\"{}\"},"
 
 /* Who waits for the limiter sends what is right by then: the second pod's other boost has ended. */
-START_TEST(a_patch_is_made_anew_after_waiting)
-{
+TEST(a_patch_is_made_anew_after_waiting) {
     server.mode = "Off";
     server.boost = BOOST "\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"x\","
                          "\"startupBoost\":{\"cpu\":{\"durationSeconds\":3605}}}]},";
@@ -315,7 +290,6 @@ START_TEST(a_patch_is_made_anew_after_waiting)
     ck_assert_ptr_nonnull(strstr(server.last_annotation, "vpaCpuStartupBoost~1c"));
     ck_assert_ptr_nonnull(strstr(server.last_annotation, "vpaCpuStartupBoost~1x"));
 }
-END_TEST
 
 #define GIVEN(cpu)                                                                                 \
     "],\"containerStatuses\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"" cpu "\"}}}"
@@ -336,8 +310,7 @@ static const struct {
 
 /* The kubelet has not carried it out yet: the pod is not evicted, as far as it is from what it
  * should have (S5). Afterwards it is. */
-START_TEST(an_end_that_was_sent_is_waited_for)
-{
+TEST_EACH(an_end_that_was_sent_is_waited_for, ends) {
     server.boost = BOOST;
     server.request = ends[_i].request;
     server.pod = ends[_i].marker;
@@ -364,7 +337,6 @@ START_TEST(an_end_that_was_sent_is_waited_for)
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, ends[_i].resizes + 2);
 }
-END_TEST
 
 static void show_both(const char *request, const char *status)
 {
@@ -395,8 +367,7 @@ static void on_panic_timer(void *ctx)
 }
 
 /* So it is when a panic comes, and nobody waits for the answer to the marker any more. */
-START_TEST(an_end_whose_answer_was_not_waited_for_is_not_forgotten)
-{
+TEST_TIMES(an_end_whose_answer_was_not_waited_for_is_not_forgotten, 2) {
     struct vpa_timer *timer = vpa_timer_new(server.loop, on_panic_timer, NULL);
 
     server.boost = BOOST;
@@ -418,12 +389,10 @@ START_TEST(an_end_whose_answer_was_not_waited_for_is_not_forgotten)
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, ends[_i].resizes + 2);
 }
-END_TEST
 
 /* The last resize counts: a pod that was resized since its boost ended is evicted when its node
  * cannot hold it. */
-START_TEST(a_resize_behind_the_end_of_a_boost_is_an_ordinary_one)
-{
+TEST(a_resize_behind_the_end_of_a_boost_is_an_ordinary_one) {
     vpa_auto_free char *calls = NULL;
 
     server.mode = "InPlaceOrRecreate";
@@ -442,12 +411,10 @@ START_TEST(a_resize_behind_the_end_of_a_boost_is_an_ordinary_one)
     ck_assert_str_eq(calls, "p00-00/resize p00-01/resize p00-00/resize p00-01/resize "
                             "p00-00/eviction p00-01/eviction ");
 }
-END_TEST
 
 /* A resize in front of the end does not make it: a node that holds neither keeps its pod (S5). Once
  * it has been carried out, what is sent next is an ordinary one. */
-START_TEST(an_end_is_waited_for_behind_other_resizes)
-{
+TEST(an_end_is_waited_for_behind_other_resizes) {
     vpa_auto_free char *calls = NULL;
 
     server.mode = "InPlaceOrRecreate";
@@ -471,7 +438,6 @@ START_TEST(an_end_is_waited_for_behind_other_resizes)
     ck_assert_str_eq(calls, "p00-00/resize p00-01/resize p00-00/resize p00-01/resize "
                             "p00-00/resize p00-01/resize p00-00/eviction p00-01/eviction ");
 }
-END_TEST
 
 static void carry_out(void *ctx)
 {
@@ -481,8 +447,7 @@ static void carry_out(void *ctx)
 
 /* It may be carried out while a pass waits to send the next resize, which then is an ordinary one.
  * The end of the other pod is still waited for. */
-START_TEST(an_end_that_is_carried_out_during_a_pass_is_over)
-{
+TEST(an_end_that_is_carried_out_during_a_pass_is_over) {
     struct vpa_timer *timer = vpa_timer_new(server.loop, carry_out, NULL);
     vpa_auto_free char *calls = NULL;
 
@@ -508,7 +473,6 @@ START_TEST(an_end_that_is_carried_out_during_a_pass_is_over)
     ck_assert_str_eq(calls, "p00-00/resize p00-01/resize p00-00/resize p00-01/resize "
                             "p00-01/eviction ");
 }
-END_TEST
 
 /* What is waited for is that a boost is given back: a resize that leaves no container with more cpu
  * than it asks for is an ordinary one, also where the end is only presumed, after a restart. */
@@ -521,8 +485,7 @@ static const struct {
      "p00-00/resize p00-01/resize p00-00/eviction p00-01/eviction "},
 };
 
-START_TEST(a_resize_that_leaves_no_boost_is_an_ordinary_one)
-{
+TEST_EACH(a_resize_that_leaves_no_boost_is_an_ordinary_one, upsizes) {
     vpa_auto_free char *calls = NULL;
 
     server.mode = "InPlaceOrRecreate";
@@ -543,7 +506,6 @@ START_TEST(a_resize_that_leaves_no_boost_is_an_ordinary_one)
     calls = joined_calls();
     ck_assert_msg(strcmp(calls, upsizes[_i].calls) == 0, "%s: %s", upsizes[_i].name, calls);
 }
-END_TEST
 
 /* ---- boosts whose VPA boosts no more ---- */
 
@@ -554,8 +516,7 @@ static void change_vpa(void)
 }
 
 /* As updater.md 15.5 has it; docs/guide/startup-boost.md tells how to end them. */
-START_TEST(a_boost_taken_out_of_an_idle_vpa_stays)
-{
+TEST_TIMES(a_boost_taken_out_of_an_idle_vpa_stays, 2) {
     static const char *const idle[] = {"Off", "Initial"};
 
     server.mode = idle[_i];
@@ -567,10 +528,8 @@ START_TEST(a_boost_taken_out_of_an_idle_vpa_stays)
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count + server.annotated, 0);
 }
-END_TEST
 
-START_TEST(a_boost_whose_duration_is_set_to_nothing_is_taken_back)
-{
+TEST(a_boost_whose_duration_is_set_to_nothing_is_taken_back) {
     server.mode = "Off";
     server.boost = "\"startupBoost\":{\"cpu\":{\"durationSeconds\":36000}},";
     server.pod = MARKER("500m");
@@ -582,7 +541,6 @@ START_TEST(a_boost_whose_duration_is_set_to_nothing_is_taken_back)
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 5);
 }
-END_TEST
 
 /* ---- after a restart ---- */
 
@@ -597,8 +555,7 @@ static const struct {
     {"", GIVEN("1200m"), "", 5},
 };
 
-START_TEST(an_end_that_is_not_carried_out_yet_is_known_after_a_restart)
-{
+TEST_EACH(an_end_that_is_not_carried_out_yet_is_known_after_a_restart, restarts) {
     server.boost = restarts[_i].boost;
     server.status = restarts[_i].status;
     server.pod = restarts[_i].pod;
@@ -606,12 +563,10 @@ START_TEST(an_end_that_is_not_carried_out_yet_is_known_after_a_restart)
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, restarts[_i].evictions);
 }
-END_TEST
 
 /* Also of a VPA whose target was not there in the first pass, or that is another one since, whether
  * or not a pass has seen it gone. */
-START_TEST(an_end_is_known_when_its_vpa_is_first_seen)
-{
+TEST_TIMES(an_end_is_known_when_its_vpa_is_first_seen, 3) {
     server.boost = BOOST;
     server.vpas = 2;
     server.pods_per_vpa = 4;
@@ -642,12 +597,10 @@ START_TEST(an_end_is_known_when_its_vpa_is_first_seen)
     for (size_t i = 0; i < server.call_count; i++)
         ck_assert_ptr_null(strstr(server.calls[i], "p01-"));
 }
-END_TEST
 
 /* The limiter ends the first pass, and all that follow. What this process resized itself in the
  * first is an ordinary pod, which is evicted when its node cannot hold it. */
-START_TEST(a_pass_that_was_cut_short_is_no_restart)
-{
+TEST(a_pass_that_was_cut_short_is_no_restart) {
     server.mode = "InPlaceOrRecreate";
     server.boost = BOOST;
     server.vpas = 2;
@@ -668,11 +621,9 @@ START_TEST(a_pass_that_was_cut_short_is_no_restart)
     ck_assert_str_eq(server.calls[1], "p01-00/resize");
     ck_assert_str_eq(server.calls[2], "p00-00/eviction");
 }
-END_TEST
 
 /* Gates on by default change nothing for VPAs that do not use them (D1). */
-START_TEST(gates_change_nothing_for_vpas_without_boost)
-{
+TEST(gates_change_nothing_for_vpas_without_boost) {
     char *with, *without;
 
     ck_assert(server.config.common.gates.cpu_startup_boost && server.config.common.gates.in_place &&
@@ -692,42 +643,8 @@ START_TEST(gates_change_nothing_for_vpas_without_boost)
     free(with);
     free(without);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("updater_boost");
-    TCase *tc = tcase_create("pass");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, a_boost_that_is_over_is_taken_back_in_mode_off);
-    tcase_add_test(tc, a_failed_unboost_never_evicts);
-    tcase_add_loop_test(tc, a_refused_end_of_a_boost_asks_for_its_cpu_alone, 0, 10);
-    tcase_add_test(tc, a_half_finished_unboost_is_finished);
-    tcase_add_test(tc, a_marker_that_is_taken_away_waits_for_no_token);
-    tcase_add_test(tc, ends_of_boosts_are_answered_before_pods_are_chosen);
-    tcase_add_test(tc, a_pod_that_went_is_not_unboosted);
-    tcase_add_test(tc, the_end_of_a_boost_that_waited_asks_for_the_budget_again);
-    tcase_add_test(tc, pods_that_went_leave_less_room_for_the_ends_of_boosts);
-    tcase_add_test(tc, an_old_server_leaves_boosted_pods_as_they_are);
-    tcase_add_test(tc, a_marker_that_cannot_be_read_ends_no_boost);
-    tcase_add_loop_test(tc, a_boost_is_taken_back_where_the_recommendation_does_not_fit, 0,
-                        VPA_COUNT(misfits));
-    tcase_add_test(tc, a_patch_is_made_anew_after_waiting);
-    tcase_add_loop_test(tc, an_end_that_was_sent_is_waited_for, 0, VPA_COUNT(ends));
-    tcase_add_loop_test(tc, an_end_whose_answer_was_not_waited_for_is_not_forgotten, 0, 2);
-    tcase_add_test(tc, a_resize_behind_the_end_of_a_boost_is_an_ordinary_one);
-    tcase_add_test(tc, an_end_is_waited_for_behind_other_resizes);
-    tcase_add_test(tc, an_end_that_is_carried_out_during_a_pass_is_over);
-    tcase_add_loop_test(tc, a_resize_that_leaves_no_boost_is_an_ordinary_one, 0,
-                        VPA_COUNT(upsizes));
-    tcase_add_loop_test(tc, a_boost_taken_out_of_an_idle_vpa_stays, 0, 2);
-    tcase_add_test(tc, a_boost_whose_duration_is_set_to_nothing_is_taken_back);
-    tcase_add_loop_test(tc, an_end_that_is_not_carried_out_yet_is_known_after_a_restart, 0,
-                        VPA_COUNT(restarts));
-    tcase_add_loop_test(tc, an_end_is_known_when_its_vpa_is_first_seen, 0, 3);
-    tcase_add_test(tc, a_pass_that_was_cut_short_is_no_restart);
-    tcase_add_test(tc, gates_change_nothing_for_vpas_without_boost);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("updater_boost", setup, teardown);
 }

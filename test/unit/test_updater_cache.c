@@ -14,8 +14,7 @@
 /* A cluster that runs thousands of jobs of some engine, each a custom resource of its own without a
  * scale; or somebody who makes such pods, or calls the groups of their owners as he likes. To ask
  * for each would take the whole pass. */
-START_TEST(owners_that_have_no_scale_are_not_asked_for_one_by_one)
-{
+TEST_TIMES(owners_that_have_no_scale_are_not_asked_for_one_by_one, 3) {
     static const size_t documents[] = {0, 1, 5}; /* of a pass */
 
     server.strangers = 4000;
@@ -31,23 +30,19 @@ START_TEST(owners_that_have_no_scale_are_not_asked_for_one_by_one)
         ck_assert_uint_eq(server.discoveries, documents[_i] * pass);
     }
 }
-END_TEST
 
 /* A VPA with a target goes by it, whatever else it selects. */
-START_TEST(a_target_counts_before_a_selector)
-{
+TEST(a_target_counts_before_a_selector) {
     server.boost = "\"selector\":{\"matchLabels\":{\"app\":\"nobody\"}},";
     start(0);
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 5);
 }
-END_TEST
 
 static bool shows(const char *vpa);
 
 /* Each part of a pass has its own time: owners of others take 20 ms, answers 10. */
-START_TEST(parts_of_a_pass_are_timed_each)
-{
+TEST(parts_of_a_pass_are_timed_each) {
     server.strangers = 1;
     server.stranger_ns = "n";
     start(0);
@@ -62,7 +57,6 @@ START_TEST(parts_of_a_pass_are_timed_each)
     SUM("total", "0.03");
 #undef SUM
 }
-END_TEST
 
 static bool shows(const char *vpa)
 {
@@ -73,8 +67,7 @@ static bool shows(const char *vpa)
     return strstr(vpa_buf_text(&page), vpa) != NULL;
 }
 
-START_TEST(vpas_that_were_deleted_are_counted_no_more)
-{
+TEST(vpas_that_were_deleted_are_counted_no_more) {
     server.vpas = 2;
     start(0);
     for (int i = 0; i < METER_SERIES(2); i++) { /* each for a while */
@@ -92,12 +85,10 @@ START_TEST(vpas_that_were_deleted_are_counted_no_more)
     ck_assert(!shows("vpa_name=\"gone"));
     ck_assert(shows("vpa_name=\"v01\""));
 }
-END_TEST
 
 /* ---- caches that fill slowly ---- */
 
-START_TEST(no_pass_before_the_last_page_of_pods)
-{
+TEST(no_pass_before_the_last_page_of_pods) {
     struct vpa_error err;
 
     server.page_delay = 20 * VPA_SECOND;
@@ -110,14 +101,12 @@ START_TEST(no_pass_before_the_last_page_of_pods)
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 5);
 }
-END_TEST
 
 static const char *const slow_lists[] = {
     "/verticalpodautoscalers", "/pods", "/limitranges", "/deployments", "/replicasets", "/jobs"};
 
 /* Not even the lease is read while some cache is not filled. */
-START_TEST(no_pass_before_every_cache_is_filled)
-{
+TEST_EACH(no_pass_before_every_cache_is_filled, slow_lists) {
     server.slow = slow_lists[_i];
     server.config.use_admission_status = true;
     server.renewed = "2026-03-01T12:00:00.000000Z";
@@ -127,10 +116,8 @@ START_TEST(no_pass_before_every_cache_is_filled)
     ck_assert_uint_eq(server.lease_reads, 0);
     ck_assert_uint_eq(server.call_count, 0);
 }
-END_TEST
 
-START_TEST(the_ticker_begins_when_all_is_known)
-{
+TEST(the_ticker_begins_when_all_is_known) {
     struct vpa_error err;
 
     server.page_delay = 20 * VPA_SECOND;
@@ -140,27 +127,22 @@ START_TEST(the_ticker_begins_when_all_is_known)
     vpa_loop_pump(server.loop, 61 * VPA_SECOND);
     ck_assert_uint_eq(server.call_count, 5);
 }
-END_TEST
 
-START_TEST(a_panic_is_known_before_the_first_pass)
-{
+TEST(a_panic_is_known_before_the_first_pass) {
     server.panic = true;
     server.panic_delay = 2 * VPA_SECOND;
     start(0);
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 0);
 }
-END_TEST
 
 /* Upstream's roles do not let the updater read it. */
-START_TEST(a_panic_that_cannot_be_read_does_not_stop_the_start)
-{
+TEST(a_panic_that_cannot_be_read_does_not_stop_the_start) {
     server.panic_delay = VPA_HOUR;
     start(0);
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 5);
 }
-END_TEST
 
 /* ---- LimitRanges ---- */
 
@@ -180,18 +162,15 @@ static const struct {
     {"Recreate", LIMIT_RANGE("m", "l", "1Zz") "," LIMIT_RANGE("o", "l", "1Zz"), 5},
 };
 
-START_TEST(nothing_is_done_without_the_limits_of_a_namespace)
-{
+TEST_EACH(nothing_is_done_without_the_limits_of_a_namespace, limit_ranges) {
     server.mode = limit_ranges[_i].mode;
     server.limits = limit_ranges[_i].limits;
     start(0);
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, limit_ranges[_i].calls);
 }
-END_TEST
 
-START_TEST(limits_of_many_namespaces_are_found)
-{
+TEST(limits_of_many_namespaces_are_found) {
     struct pass_env *env;
     struct pass pass;
 
@@ -208,7 +187,6 @@ START_TEST(limits_of_many_namespaces_are_found)
     ck_assert(!updater_pass_limits(&pass, "e")->container.present);
     updater_pass_release(&pass);
 }
-END_TEST
 
 /* ---- mode Auto ---- */
 
@@ -222,8 +200,7 @@ static size_t told(void)
     return count;
 }
 
-START_TEST(the_log_tells_of_mode_auto_once)
-{
+TEST(the_log_tells_of_mode_auto_once) {
     server.mode = "Auto";
     server.vpas = 3;
     server.request = "2"; /* nothing to do */
@@ -237,27 +214,8 @@ START_TEST(the_log_tells_of_mode_auto_once)
     updater_pass(server.updater);
     ck_assert_uint_eq(told(), 2); /* would be told of again when it comes back */
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("updater_cache");
-    TCase *tc = tcase_create("pass");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, parts_of_a_pass_are_timed_each);
-    tcase_add_test(tc, a_target_counts_before_a_selector);
-    tcase_add_loop_test(tc, owners_that_have_no_scale_are_not_asked_for_one_by_one, 0, 3);
-    tcase_add_test(tc, vpas_that_were_deleted_are_counted_no_more);
-    tcase_add_test(tc, no_pass_before_the_last_page_of_pods);
-    tcase_add_loop_test(tc, no_pass_before_every_cache_is_filled, 0, VPA_COUNT(slow_lists));
-    tcase_add_test(tc, the_ticker_begins_when_all_is_known);
-    tcase_add_test(tc, a_panic_is_known_before_the_first_pass);
-    tcase_add_test(tc, a_panic_that_cannot_be_read_does_not_stop_the_start);
-    tcase_add_loop_test(tc, nothing_is_done_without_the_limits_of_a_namespace, 0,
-                        VPA_COUNT(limit_ranges));
-    tcase_add_test(tc, limits_of_many_namespaces_are_found);
-    tcase_add_test(tc, the_log_tells_of_mode_auto_once);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("updater_cache", setup, teardown);
 }

@@ -48,8 +48,7 @@ static void teardown(void)
     vpa_arena_release(&arena);
 }
 
-START_TEST(keeps_what_matters)
-{
+TEST(keeps_what_matters) {
     struct vpa_pod *from = objects_pod(&arena, FULL);
     const struct vpa_pod *pod = pack(from);
 
@@ -80,10 +79,8 @@ START_TEST(keeps_what_matters)
     ck_assert_str_eq(pod->statuses[0].last_terminated.reason, "OOMKilled");
     ck_assert_str_eq(vpa_pod_condition(pod, "PodResizePending")->reason, "Deferred");
 }
-END_TEST
 
-START_TEST(drops_the_rest)
-{
+TEST(drops_the_rest) {
     const struct vpa_pod *pod = pack(objects_pod(&arena, FULL));
 
     ck_assert_uint_eq(pod->meta.annotations.count, 2);
@@ -91,10 +88,8 @@ START_TEST(drops_the_rest)
     ck_assert_uint_eq(pod->condition_count, 2);
     ck_assert_uint_eq(pod->init_container_count, 0);
 }
-END_TEST
 
-START_TEST(keeps_big_numbers)
-{
+TEST(keeps_big_numbers) {
     const struct vpa_pod *pod = pack(objects_pod(&arena, FULL));
     const struct vpa_quantity *q = vpa_resource_find(&pod->containers[0].resources.requests, "x/y");
     struct vpa_quantity want;
@@ -103,10 +98,8 @@ START_TEST(keeps_big_numbers)
     ck_assert_int_eq(vpa_quantity_parse(&arena, "123456789012345678901234567890", &want, &err), 0);
     ck_assert_int_eq(vpa_quantity_cmp(q, &want), 0);
 }
-END_TEST
 
-START_TEST(tells_absent_from_empty)
-{
+TEST(tells_absent_from_empty) {
     const struct vpa_pod *bare = pack(objects_pod(&arena, "{'metadata':{'name':'p'}}"));
     const struct vpa_pod *empty =
         pack(objects_pod(&arena, "{'metadata':{'name':'p','annotations':{}}}"));
@@ -115,7 +108,6 @@ START_TEST(tells_absent_from_empty)
     ck_assert(empty->meta.annotations.present);
     ck_assert_uint_eq(bare->container_count, 0);
 }
-END_TEST
 
 /* ---- to the last field ---- */
 
@@ -346,19 +338,16 @@ static const struct {
      HEAD_TEXT REST_TEXT},
 };
 
-START_TEST(is_so_to_the_last_field)
-{
+TEST_EACH(is_so_to_the_last_field, wholes) {
     vpa_buf_init(&seen, 1 << 16);
     const char *text = text_of_pod(pack(objects_pod(&arena, wholes[_i].from)));
 
     ck_assert_msg(strcmp(text, wholes[_i].to) == 0, "%s:\n%s", wholes[_i].name, text);
     vpa_buf_release(&seen);
 }
-END_TEST
 
 /* The positions in the order of the names come along, of containers and of statuses. */
-START_TEST(finds_many_by_name)
-{
+TEST(finds_many_by_name) {
     static const char order[] = "by name 9,8,7,6,5,4,3,2,1,0\n";
     vpa_auto_buf containers = VPA_BUF(4096), statuses = VPA_BUF(4096);
 
@@ -378,11 +367,9 @@ START_TEST(finds_many_by_name)
     ck_assert_msg(first && strstr(first + 1, order), "%s", text);
     vpa_buf_release(&seen);
 }
-END_TEST
 
 /* Words that nearly all pods have take no room. */
-START_TEST(common_words_are_not_copied)
-{
+TEST(common_words_are_not_copied) {
     static const char text[] =
         "{'metadata':{'name':'app','namespace':'odd','uid':'','labels':{'app':'True'},"
         "'ownerReferences':[{'apiVersion':'apps/v1','kind':'StatefulSet','name':'ReplicaSet'}]},"
@@ -406,7 +393,6 @@ START_TEST(common_words_are_not_copied)
     ck_assert_ptr_eq(a->conditions[0].type, b->conditions[0].type);
     ck_assert_ptr_eq(a->conditions[0].status, b->conditions[0].status);
 }
-END_TEST
 
 static void clear_padding(const struct vpa_pod *pod)
 {
@@ -422,8 +408,7 @@ static void clear_padding(const struct vpa_pod *pod)
     }
 }
 
-START_TEST(borrows_nothing)
-{
+TEST(borrows_nothing) {
     struct lender whole;
 
     lender_init(&whole);
@@ -431,23 +416,8 @@ START_TEST(borrows_nothing)
     ck_assert(!lender_borrows(&packed, &whole));
     vpa_arena_release(&whole.arena);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("updater_compact");
-    TCase *tc = tcase_create("compact");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, keeps_what_matters);
-    tcase_add_test(tc, drops_the_rest);
-    tcase_add_test(tc, keeps_big_numbers);
-    tcase_add_test(tc, tells_absent_from_empty);
-    tcase_add_loop_test(tc, is_so_to_the_last_field, 0, (int)VPA_COUNT(wholes));
-    tcase_add_test(tc, finds_many_by_name);
-    tcase_add_test(tc, common_words_are_not_copied);
-    tcase_add_test(tc, borrows_nothing);
-    suite_add_tcase(suite, tc);
-
-    return run_suite(suite);
+    return run_tests("updater_compact", setup, teardown);
 }

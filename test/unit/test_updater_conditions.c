@@ -11,8 +11,7 @@
 #define PAUSED "[{\"type\":\"EvictionsPaused\",\"status\":\"True\",\"reason\":\"NotPatched\"}]"
 
 /* Fifty in a pass. */
-START_TEST(a_pass_writes_so_many_pauses)
-{
+TEST(a_pass_writes_so_many_pauses) {
     server.vpas = 60;
     server.pods_per_vpa = 2;
     learn();
@@ -25,10 +24,8 @@ START_TEST(a_pass_writes_so_many_pauses)
     ck_assert_uint_eq(server.status_patches, 60);
     ck_assert_uint_eq(server.call_count, 60);
 }
-END_TEST
 
-START_TEST(a_pass_takes_so_many_pauses_back)
-{
+TEST(a_pass_takes_so_many_pauses_back) {
     server.vpas = 60;
     server.pods_per_vpa = 2;
     server.request = "2";
@@ -42,14 +39,12 @@ START_TEST(a_pass_takes_so_many_pauses_back)
     updater_pass(server.updater);
     ck_assert_uint_eq(server.status_patches, 60);
 }
-END_TEST
 
 /* Whoever judges patches is away: each one takes ten seconds and is refused. A VPA that is not
  * paused gets on all the same, and the pass ends in time. */
 static const char *const proofs[] = {"replacement", "off"};
 
-START_TEST(pauses_that_cannot_be_written_hold_nobody_up)
-{
+TEST_EACH(pauses_that_cannot_be_written_hold_nobody_up, proofs) {
     int64_t begun;
 
     server.vpas = 31;
@@ -72,11 +67,9 @@ START_TEST(pauses_that_cannot_be_written_hold_nobody_up)
     ck_assert_int_le(vpa_loop_monotonic(server.loop) - begun, VPA_MINUTE);
     ck_assert_uint_eq(server.status_tries, 1); /* one shows what would become of the others */
 }
-END_TEST
 
 /* One namespace refuses them: the others are not kept from being written. */
-START_TEST(a_pause_that_cannot_be_written_holds_no_other_up)
-{
+TEST(a_pause_that_cannot_be_written_holds_no_other_up) {
     server.vpas = 8;
     server.pods_per_vpa = 2;
     server.status_code = 500;
@@ -87,12 +80,10 @@ START_TEST(a_pause_that_cannot_be_written_holds_no_other_up)
     pass_for(1);
     ck_assert_uint_eq(server.status_patches, 7);
 }
-END_TEST
 
 /* They take their time and are written: as many as go into a quarter of an interval before pods
  * are changed, and the rest in the next passes. */
-START_TEST(pauses_that_are_slowly_written_have_their_share)
-{
+TEST(pauses_that_are_slowly_written_have_their_share) {
     server.vpas = 10;
     server.pods_per_vpa = 2;
     server.status_delay = 4 * VPA_SECOND;
@@ -102,7 +93,6 @@ START_TEST(pauses_that_are_slowly_written_have_their_share)
     pass_for(1);
     ck_assert_uint_eq(server.status_patches, 8);
 }
-END_TEST
 
 /* A newer version is there, or none: that says nothing about the others. */
 static const struct {
@@ -110,8 +100,7 @@ static const struct {
     const char *body;
 } of_one[] = {{409, CONFLICT}, {422, NOT_AS_TESTED}, {404, NULL}};
 
-START_TEST(a_vpa_that_is_another_one_ends_no_writing)
-{
+TEST_EACH(a_vpa_that_is_another_one_ends_no_writing, of_one) {
     server.vpas = 5;
     server.pods_per_vpa = 2;
     server.status_code = of_one[_i].code;
@@ -121,11 +110,9 @@ START_TEST(a_vpa_that_is_another_one_ends_no_writing)
     pass_for(2);
     ck_assert_uint_eq(server.status_patches, 4);
 }
-END_TEST
 
 /* A panic in the middle of them: no further one. */
-START_TEST(a_panic_ends_the_writing_of_pauses)
-{
+TEST_TIMES(a_panic_ends_the_writing_of_pauses, 2) {
     server.vpas = 20;
     server.pods_per_vpa = 2;
     server.panic_at_status = 3;
@@ -141,11 +128,9 @@ START_TEST(a_panic_ends_the_writing_of_pauses)
     updater_pass(server.updater);
     ck_assert_uint_eq(server.status_patches, 3);
 }
-END_TEST
 
 /* Two updaters share the cluster by namespaces: the other one's pauses are nobody else's. */
-START_TEST(pauses_of_another_updater_stay)
-{
+TEST_TIMES(pauses_of_another_updater_stay, 2) {
     server.conditions = vpa_xstrdup(PAUSED);
     server.config.common.ignored_vpa_object_namespaces = "m,n";
     server.proving = _i;
@@ -154,11 +139,9 @@ START_TEST(pauses_of_another_updater_stay)
     ck_assert_uint_eq(server.status_patches, 0);
     ck_assert_double_eq(paused("vpa"), 0);
 }
-END_TEST
 
 /* Its evictions never happen: nothing is paused, or taken back. */
-START_TEST(a_shadow_has_no_pauses)
-{
+TEST(a_shadow_has_no_pauses) {
     server.conditions = vpa_xstrdup(PAUSED);
     server.config.shadow = true;
     learn();
@@ -166,7 +149,6 @@ START_TEST(a_shadow_has_no_pauses)
     ck_assert_uint_eq(server.status_patches, 0);
     ck_assert_double_eq(paused("vpa"), 0);
 }
-END_TEST
 
 /* Each VPA has a pause that is to be taken back. Patches whose paths have that are refused. */
 static void start_refused(int vpas, const char *path)
@@ -202,8 +184,7 @@ static void show_neighbours(int count)
     settle();
 }
 
-START_TEST(a_namespace_that_fails_holds_no_other_up)
-{
+TEST_EACH(a_namespace_that_fails_holds_no_other_up, outages) {
     server.spread = true;
     start_refused(6, "/n00/");
     server.status_code = outages[_i].code;
@@ -217,11 +198,9 @@ START_TEST(a_namespace_that_fails_holds_no_other_up)
     pass_for(1); /* no ten minutes */
     ck_assert_uint_eq(server.status_patches, 10);
 }
-END_TEST
 
 /* However many namespaces: no more than a share of the pass, and five. */
-START_TEST(namespaces_that_all_fail_have_their_share)
-{
+TEST(namespaces_that_all_fail_have_their_share) {
     int64_t begun;
 
     server.spread = true;
@@ -240,7 +219,6 @@ START_TEST(namespaces_that_all_fail_have_their_share)
     updater_pass(server.updater);
     ck_assert_uint_eq(server.status_patches, 20);
 }
-END_TEST
 
 /* ---- refusals ---- */
 
@@ -248,8 +226,7 @@ END_TEST
 
 /* A policy of one namespace, or a Role that is missing there, is nothing to the others. It is said
  * once, and asked again after ten minutes. */
-START_TEST(a_refusal_is_of_its_namespace)
-{
+TEST(a_refusal_is_of_its_namespace) {
     capture_log(0);
     server.spread = true;
     start_refused(20, "/n02/");
@@ -263,11 +240,9 @@ START_TEST(a_refusal_is_of_its_namespace)
     pass_for(1);
     ck_assert_uint_eq(server.status_patches, 20);
 }
-END_TEST
 
 /* What was written since is refused anew. */
-START_TEST(a_refusal_behind_an_acceptance_is_told)
-{
+TEST(a_refusal_behind_an_acceptance_is_told) {
     capture_log(0);
     start_refused(1, "/v00/");
     pass_for(1);
@@ -285,7 +260,6 @@ START_TEST(a_refusal_behind_an_acceptance_is_told)
     ck_assert_uint_eq(server.status_tries, 3);
     ck_assert_uint_eq(logged(REFUSED), 2);
 }
-END_TEST
 
 /* A webhook and a policy may refuse it with other codes, and a VPA may not fit its schema any more:
  * that is no newer version. */
@@ -299,8 +273,7 @@ static const struct {
     const char *body;
 } policies[] = {{422, BY_POLICY}, {422, NULL}, {400, NULL}, {409, NULL}, {413, NULL}};
 
-START_TEST(a_policy_refuses_with_any_code)
-{
+TEST_EACH(a_policy_refuses_with_any_code, policies) {
     capture_log(0);
     start_refused(8, "/v02/");
     server.status_code = policies[_i].code;
@@ -314,12 +287,10 @@ START_TEST(a_policy_refuses_with_any_code)
     pass_for(3);
     ck_assert_uint_eq(server.status_patches, 8);
 }
-END_TEST
 
 /* What a policy says about some VPAs of a namespace keeps its other ones no longer than those take
  * to be asked about, one in a pass. */
-START_TEST(a_refused_vpa_waits_alone)
-{
+TEST(a_refused_vpa_waits_alone) {
     start_refused(30, "/v0"); /* ten of them, the first */
     pass_for(1);
     ck_assert_uint_eq(server.status_tries, 1);
@@ -333,12 +304,10 @@ START_TEST(a_refused_vpa_waits_alone)
     pass_for(11);
     ck_assert_uint_eq(server.status_patches, 30);
 }
-END_TEST
 
 /* Half of the namespaces give no right, or all: five refusals in a pass, and the next one begins
  * behind them. */
-START_TEST(a_pass_is_refused_so_often)
-{
+TEST_TIMES(a_pass_is_refused_so_often, 2) {
     server.spread = true;
     start_refused(20, _i ? "/n" : "/n0");
     for (int i = 1; i <= 2; i++) {
@@ -355,7 +324,6 @@ START_TEST(a_pass_is_refused_so_often)
     pass_for(4);
     ck_assert_uint_eq(server.status_patches, 20);
 }
-END_TEST
 
 /* What was refused, or waits, is not written; what came to no answer may be. */
 static const struct {
@@ -364,8 +332,7 @@ static const struct {
     bool may_be;
 } results[] = {{403, 0, false}, {422, 0, false}, {500, 0, false}, {0, 10 * VPA_SECOND, true}};
 
-START_TEST(it_is_said_whether_it_may_be_written)
-{
+TEST_EACH(it_is_said_whether_it_may_be_written, results) {
     const struct vpa_object vpa = {.meta = {.ns = "n", .name = "v00", .resource_version = "1"}};
     size_t from = 0;
     struct pass pass;
@@ -381,7 +348,6 @@ START_TEST(it_is_said_whether_it_may_be_written)
     ck_assert_uint_eq(server.status_tries, 1);
     updater_pass_release(&pass);
 }
-END_TEST
 
 static size_t refused(void)
 {
@@ -394,8 +360,7 @@ static size_t refused(void)
 }
 
 /* However many VPAs that are refused come and go; who is still there is not asked again. */
-START_TEST(refused_vpas_that_went_are_forgotten)
-{
+TEST(refused_vpas_that_went_are_forgotten) {
     server.spread = true;
     start_refused(3, "/n");
     pass_for(1);
@@ -408,32 +373,8 @@ START_TEST(refused_vpas_that_went_are_forgotten)
     ck_assert_uint_eq(updater_env(server.updater)->notes.count, 1);
     ck_assert_uint_eq(server.status_tries, 3);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("updater_conditions");
-    TCase *tc = tcase_create("pass");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, a_pass_writes_so_many_pauses);
-    tcase_add_test(tc, a_pass_takes_so_many_pauses_back);
-    tcase_add_loop_test(tc, pauses_that_cannot_be_written_hold_nobody_up, 0, VPA_COUNT(proofs));
-    tcase_add_test(tc, a_pause_that_cannot_be_written_holds_no_other_up);
-    tcase_add_test(tc, pauses_that_are_slowly_written_have_their_share);
-    tcase_add_loop_test(tc, a_vpa_that_is_another_one_ends_no_writing, 0, VPA_COUNT(of_one));
-    tcase_add_loop_test(tc, a_panic_ends_the_writing_of_pauses, 0, 2);
-    tcase_add_loop_test(tc, pauses_of_another_updater_stay, 0, 2);
-    tcase_add_test(tc, a_shadow_has_no_pauses);
-    tcase_add_loop_test(tc, a_namespace_that_fails_holds_no_other_up, 0, VPA_COUNT(outages));
-    tcase_add_test(tc, namespaces_that_all_fail_have_their_share);
-    tcase_add_test(tc, a_refusal_is_of_its_namespace);
-    tcase_add_test(tc, a_refusal_behind_an_acceptance_is_told);
-    tcase_add_loop_test(tc, a_policy_refuses_with_any_code, 0, VPA_COUNT(policies));
-    tcase_add_test(tc, a_refused_vpa_waits_alone);
-    tcase_add_loop_test(tc, a_pass_is_refused_so_often, 0, 2);
-    tcase_add_loop_test(tc, it_is_said_whether_it_may_be_written, 0, VPA_COUNT(results));
-    tcase_add_test(tc, refused_vpas_that_went_are_forgotten);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("updater_conditions", setup, teardown);
 }

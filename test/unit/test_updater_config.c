@@ -66,8 +66,7 @@ static const struct {
     {"feature-gates", NULL},
 };
 
-START_TEST(has_the_flag_with_its_default)
-{
+TEST_EACH(has_the_flag_with_its_default, presets) {
     vpa_auto_buf text = VPA_BUF(1024);
 
     vpa_flags_preset(flags());
@@ -81,7 +80,6 @@ START_TEST(has_the_flag_with_its_default)
     }
     ck_abort_msg("no flag %s", presets[_i].name);
 }
-END_TEST
 
 static const struct {
     const char *argument;
@@ -104,8 +102,7 @@ static const struct {
     {"--kube-api-qps=-1", 0},
 };
 
-START_TEST(checks_after_parsing)
-{
+TEST_EACH(checks_after_parsing, checks) {
     char *argv[] = {vpa_xstrdup("updater"), vpa_xstrdup(checks[_i].argument)};
     vpa_auto_arena arena = {0};
     struct vpa_error err;
@@ -118,10 +115,8 @@ START_TEST(checks_after_parsing)
     free(argv[0]);
     free(argv[1]);
 }
-END_TEST
 
-START_TEST(namespaces_exclude_each_other)
-{
+TEST(namespaces_exclude_each_other) {
     char *argv[] = {vpa_xstrdup("updater"), vpa_xstrdup("--vpa-object-namespace=a"),
                     vpa_xstrdup("--ignored-vpa-object-namespaces=b")};
     vpa_auto_arena arena = {0};
@@ -134,10 +129,8 @@ START_TEST(namespaces_exclude_each_other)
     for (size_t i = 0; i < VPA_COUNT(argv); i++)
         free(argv[i]);
 }
-END_TEST
 
-START_TEST(bad_election_is_refused)
-{
+TEST(bad_election_is_refused) {
     char *argv[] = {vpa_xstrdup("updater"), vpa_xstrdup("--leader-elect"),
                     vpa_xstrdup("--leader-elect-lease-duration=5s")};
     vpa_auto_arena arena = {0};
@@ -150,18 +143,8 @@ START_TEST(bad_election_is_refused)
     for (size_t i = 0; i < VPA_COUNT(argv); i++)
         free(argv[i]);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("updater_config");
-    TCase *tc = tcase_create("config");
-
-    tcase_add_loop_test(tc, has_the_flag_with_its_default, 0, VPA_COUNT(presets));
-    tcase_add_loop_test(tc, checks_after_parsing, 0, VPA_COUNT(checks));
-    tcase_add_test(tc, namespaces_exclude_each_other);
-    tcase_add_test(tc, bad_election_is_refused);
-    suite_add_tcase(suite, tc);
-
-    return run_suite(suite);
+    return run_tests("updater_config", NULL, NULL);
 }

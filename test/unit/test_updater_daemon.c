@@ -113,8 +113,7 @@ static int run_as_planned(struct moment *moments)
     return status;
 }
 
-START_TEST(its_table_is_of_its_settings)
-{
+TEST(its_table_is_of_its_settings) {
     ck_assert_ptr_eq(table.flags.values, &server.config);
     ck_assert_ptr_eq(table.common, &server.config.common);
     ck_assert_ptr_eq(table.leader, &server.config.leader);
@@ -127,11 +126,9 @@ START_TEST(its_table_is_of_its_settings)
     ck_assert(table.tells_of_unusable);
     ck_assert_ptr_null(table.page.path);
 }
-END_TEST
 
 /* A pass a minute, which is what the check of health sees. */
-START_TEST(it_passes_until_it_is_stopped)
-{
+TEST(it_passes_until_it_is_stopped) {
     struct moment moments[] = {
         {.minute = 0, .ready = 200, .healthy = 200},
         {.minute = 1, .ready = 200, .healthy = 200, .calls = 5},
@@ -143,11 +140,9 @@ START_TEST(it_passes_until_it_is_stopped)
     ck_assert_uint_eq(server.events, 0);
     ck_assert_uint_eq(vpa_memory_transport_open(events_transport), 0); /* all were waited for */
 }
-END_TEST
 
 /* Told to stop in the middle of a pass: what was done is told all the same. */
-START_TEST(what_was_done_last_is_told)
-{
+TEST(what_was_done_last_is_told) {
     struct moment moments[] = {{.minute = 10, .stops = true}};
 
     server.stop_at = 5;
@@ -155,11 +150,9 @@ START_TEST(what_was_done_last_is_told)
     ck_assert_uint_eq(server.call_count, 5);
     ck_assert_uint_ge(events_there, 3); /* half a second each: as many as there is patience for */
 }
-END_TEST
 
 /* It is ready, and healthy however long it waits; then it begins with its caches filled. */
-START_TEST(a_standby_waits_for_the_lead)
-{
+TEST(a_standby_waits_for_the_lead) {
     struct moment moments[] = {
         {.minute = 2, .ready = 200, .healthy = 200},
         {.minute = 30, .ready = 200, .healthy = 200, .leads = true},
@@ -168,32 +161,26 @@ START_TEST(a_standby_waits_for_the_lead)
     process.standby = true;
     ck_assert_int_eq(run_as_planned(moments), EXIT_SUCCESS);
 }
-END_TEST
 
-START_TEST(a_standby_that_is_stopped_does_nothing)
-{
+TEST(a_standby_that_is_stopped_does_nothing) {
     struct moment moments[] = {{.minute = 3, .ready = 200, .healthy = 200, .stops = true}};
 
     process.standby = true;
     ck_assert_int_eq(run_as_planned(moments), EXIT_SUCCESS);
     ck_assert_uint_eq(server.call_count + events_there, 0);
 }
-END_TEST
 
 /* It is alive, not ready, and SIGTERM is no failure. */
-START_TEST(an_end_while_caches_fill_is_no_failure)
-{
+TEST(an_end_while_caches_fill_is_no_failure) {
     struct moment moments[] = {{.minute = 3, .ready = 503, .healthy = 200, .stops = true}};
 
     server.slow = "/pods";
     ck_assert_int_eq(run_as_planned(moments), EXIT_SUCCESS);
     ck_assert_uint_eq(server.call_count, 0);
 }
-END_TEST
 
 /* The process may change nothing, and gives no events away. */
-START_TEST(who_does_not_lead_changes_nothing)
-{
+TEST(who_does_not_lead_changes_nothing) {
     struct moment moments[] = {{.minute = 2, .ready = 200, .healthy = 200},
                                {.minute = 4, .ready = 200, .healthy = 200, .stops = true}};
 
@@ -210,21 +197,8 @@ START_TEST(who_does_not_lead_changes_nothing)
     vpa_elector_free(process.elector);
     ck_assert_uint_eq(server.call_count + events_there, 0);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("updater_daemon");
-    TCase *tc = tcase_create("run");
-
-    tcase_add_checked_fixture(tc, setup_daemon, teardown_daemon);
-    tcase_add_test(tc, its_table_is_of_its_settings);
-    tcase_add_test(tc, it_passes_until_it_is_stopped);
-    tcase_add_test(tc, what_was_done_last_is_told);
-    tcase_add_test(tc, a_standby_waits_for_the_lead);
-    tcase_add_test(tc, a_standby_that_is_stopped_does_nothing);
-    tcase_add_test(tc, an_end_while_caches_fill_is_no_failure);
-    tcase_add_test(tc, who_does_not_lead_changes_nothing);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("updater_daemon", setup_daemon, teardown_daemon);
 }

@@ -41,20 +41,12 @@ static const struct {
      "\"annotations\":{},\"ownerReferences\":[]},\"spec\":{\"containers\":[]}}"},
 };
 
-START_TEST(the_pod_that_is_tried)
-{
+TEST_EACH(the_pod_that_is_tried, pods) {
     updater_dry_run_pod(objects_json(&arena, pods[_i].pod), &text);
     ck_assert_str_eq(vpa_buf_text(&text), pods[_i].tried);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("updater_dry_run");
-    TCase *c = tcase_create("dry_run");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_loop_test(c, the_pod_that_is_tried, 0, (int)VPA_COUNT(pods));
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("updater_dry_run", setup, teardown);
 }

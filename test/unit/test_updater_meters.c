@@ -45,8 +45,7 @@ static void check(const char *family, const char *expected)
 }
 
 /* Of an alert's increase() the first event is one only where 0 was shown before it. */
-START_TEST(our_series_are_there_from_the_start)
-{
+TEST(our_series_are_there_from_the_start) {
 #define PROOF(reason)                                                                              \
     "vpa_updater_failed_proofs_total{reason=\"" reason "\",vpa_name=\"\",vpa_namespace=\"\"} 0\n"
 
@@ -60,7 +59,6 @@ START_TEST(our_series_are_there_from_the_start)
                                 "vpa_updater_paused{scope=\"namespace\"} 0\n"
                                 "vpa_updater_paused{scope=\"vpa\"} 0\n");
 }
-END_TEST
 
 static const struct {
     size_t pods;
@@ -70,8 +68,7 @@ static const struct {
              {1 << 20, "20"}, {1 << 21, "20"}, {1 << 30, "20"}};
 
 /* A VPA counts by the power of two of its pods, the largest of all in the last class. */
-START_TEST(pods_count_by_size_and_mode)
-{
+TEST_EACH(pods_count_by_size_and_mode, sizes) {
     vpa_auto_free char *expected =
         vpa_xprintf("vpa_updater_evictable_pods_total{update_mode=\"Recreate\","
                     "vpa_size_log2=\"%s\"} 5\n",
@@ -86,7 +83,6 @@ START_TEST(pods_count_by_size_and_mode)
     updater_meter_pass_publish(&pass); /* what the next pass does not touch is gone */
     check("vpa_updater_evictable_pods_total", "");
 }
-END_TEST
 
 #define UPDATABLE "vpa_updater_in_place_updatable_pods_total"
 
@@ -100,8 +96,7 @@ static size_t lines_of(const char *text)
 }
 
 /* As upstream: all sizes below the last, touched or not; the last when there is such a VPA. */
-START_TEST(pods_to_resize_have_every_size)
-{
+TEST(pods_to_resize_have_every_size) {
     updater_meter_sums_add(&pass.updatable, 0, 8, 6);
     updater_meter_pass_publish(&pass);
     vpa_auto_free char *text = series_of(UPDATABLE);
@@ -116,7 +111,6 @@ START_TEST(pods_to_resize_have_every_size)
     ck_assert_uint_eq(lines_of(more), METER_SIZES);
     ck_assert_ptr_nonnull(strstr(more, UPDATABLE "{vpa_size_log2=\"20\"} 1\n"));
 }
-END_TEST
 
 static bool is_there(void *ctx, const char *ns, const char *name)
 {
@@ -148,8 +142,7 @@ static void meet(const char *ns, const char *name)
 
 /* Whoever makes VPAs and deletes them, or a cluster that does so for years, has as many names as he
  * likes. */
-START_TEST(vpas_that_are_gone_have_no_series)
-{
+TEST(vpas_that_are_gone_have_no_series) {
     updater_meters_start();
     size_t at_first = all_series();
     meet("n", "there");
@@ -171,18 +164,8 @@ START_TEST(vpas_that_are_gone_have_no_series)
           "vpa_updater_evicted_pods_total{update_mode=\"Recreate\",vpa_name=\"there\","
           "vpa_namespace=\"n\",vpa_size_log2=\"0\"} 1\n");
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("updater_meters");
-    TCase *c = tcase_create("updater_meters");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_test(c, our_series_are_there_from_the_start);
-    tcase_add_test(c, vpas_that_are_gone_have_no_series);
-    tcase_add_loop_test(c, pods_count_by_size_and_mode, 0, (int)VPA_COUNT(sizes));
-    tcase_add_test(c, pods_to_resize_have_every_size);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("updater_meters", setup, teardown);
 }

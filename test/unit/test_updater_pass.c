@@ -9,8 +9,7 @@
 
 /* Pods are of the age that the API server's clock tells, which dates them: by ours they were old in
  * the moment in which they start, again and again. */
-START_TEST(a_clock_that_is_ahead_makes_no_pod_old)
-{
+TEST(a_clock_that_is_ahead_makes_no_pod_old) {
     server.request = "1700m"; /* within the bounds: for pods that are twelve hours old */
     start(0);
     vpa_clock_set(server.clock, 24 * VPA_HOUR);
@@ -22,12 +21,10 @@ START_TEST(a_clock_that_is_ahead_makes_no_pod_old)
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 5);
 }
-END_TEST
 
 /* ---- several requests in flight ---- */
 
-START_TEST(requests_overlap_within_the_budget)
-{
+TEST(requests_overlap_within_the_budget) {
     int64_t begun;
 
     start(0);
@@ -38,19 +35,15 @@ START_TEST(requests_overlap_within_the_budget)
     ck_assert_int_eq(vpa_loop_monotonic(server.loop) - begun, 10 * VPA_MILLISECOND);
     updater_flush(server.updater, VPA_MINUTE);
 }
-END_TEST
 
-START_TEST(one_at_a_time_when_asked)
-{
+TEST(one_at_a_time_when_asked) {
     start(1);
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 5);
     ck_assert_uint_eq(server.most_open, 1);
 }
-END_TEST
 
-START_TEST(refusals_give_the_budget_back)
-{
+TEST(refusals_give_the_budget_back) {
     server.refuse = 2; /* the 2nd, 4th, ... */
     start(0);
     updater_pass(server.updater);
@@ -63,7 +56,6 @@ START_TEST(refusals_give_the_budget_back)
         ck_assert_str_eq(server.calls[i], want);
     }
 }
-END_TEST
 
 /* The calls of one VPA, joined. */
 static char *calls_of(int vpa)
@@ -86,8 +78,7 @@ static const struct {
 } orders[] = {{"Recreate", false}, {"InPlaceOrRecreate", false}, {"InPlaceOrRecreate", true}};
 
 /* With every request answered alike, how many are in flight changes nothing within a VPA. */
-START_TEST(the_order_within_a_vpa_is_sequential)
-{
+TEST_EACH(the_order_within_a_vpa_is_sequential, orders) {
     char *sequential[6];
 
     server.vpas = 6;
@@ -117,12 +108,10 @@ START_TEST(the_order_within_a_vpa_is_sequential)
         free(sequential[v]);
     }
 }
-END_TEST
 
 /* ---- resizes ---- */
 
-START_TEST(resizes_take_two_requests)
-{
+TEST(resizes_take_two_requests) {
     server.mode = "InPlaceOrRecreate";
     start(0);
     updater_pass(server.updater);
@@ -132,11 +121,9 @@ START_TEST(resizes_take_two_requests)
     ck_assert_uint_eq(server.events, 10); /* on the pod and on its VPA (U28) */
     ck_assert_str_eq(server.calls[0], "p00-00/resize");
 }
-END_TEST
 
 /* Its annotations tell how it came to its size; without them it was resized all the same. */
-START_TEST(a_resize_without_its_annotations_has_succeeded)
-{
+TEST(a_resize_without_its_annotations_has_succeeded) {
     capture_log(0);
     server.mode = "InPlaceOrRecreate";
     server.annotation_code = 500;
@@ -153,7 +140,6 @@ START_TEST(a_resize_without_its_annotations_has_succeeded)
                                (const char *const[]){"3", "InPlaceUpdateError", "v00", "n", NULL}),
                         0);
 }
-END_TEST
 
 static void annotate(void *ctx)
 {
@@ -172,8 +158,7 @@ static const char *annotation_of(struct vpa_arena *arena, const char *pod, const
 
 /* A pod without annotations gets its first one from somebody else while it is resized, or before,
  * and the watch has not told of it. */
-START_TEST(annotations_that_came_meanwhile_stay)
-{
+TEST_TIMES(annotations_that_came_meanwhile_stay, 2) {
     vpa_auto_arena arena = {0};
     struct vpa_timer *timer = vpa_timer_new(server.loop, annotate, NULL);
 
@@ -191,7 +176,6 @@ START_TEST(annotations_that_came_meanwhile_stay)
     ck_assert_pstr_eq(annotation_of(&arena, "p00-01", "vpaInPlaceUpdated"), "true");
     vpa_timer_free(timer);
 }
-END_TEST
 
 /* ---- gauges ---- */
 
@@ -206,8 +190,7 @@ static const struct {
 };
 
 /* Of four pods. */
-START_TEST(gauges_tell_of_the_pass)
-{
+TEST_EACH(gauges_tell_of_the_pass, gauges) {
     const char *const labels[] = {"2", gauges[_i].mode};
 
     server.mode = gauges[_i].mode;
@@ -232,7 +215,6 @@ START_TEST(gauges_tell_of_the_pass)
 #undef CHECK
     ck_assert_double_eq(metric("vpa_updater_controlled_pods_total", labels), 4);
 }
-END_TEST
 
 /* ---- what is told ---- */
 
@@ -256,8 +238,7 @@ static const struct {
 };
 
 /* U28: old and new values and the reason, in both events and in the log. */
-START_TEST(a_change_is_told_with_its_values_and_its_reason)
-{
+TEST_EACH(a_change_is_told_with_its_values_and_its_reason, told) {
     const char *events;
 
     capture_log(0);
@@ -270,10 +251,8 @@ START_TEST(a_change_is_told_with_its_values_and_its_reason)
     ck_assert_ptr_nonnull(strstr(events, told[_i].vpa_event));
     ck_assert_uint_eq(logged(told[_i].line), 1);
 }
-END_TEST
 
-START_TEST(a_refused_resize_becomes_an_eviction)
-{
+TEST(a_refused_resize_becomes_an_eviction) {
     server.mode = "InPlaceOrRecreate";
     server.pods_per_vpa = 2;
     server.refuse = 1;
@@ -285,10 +264,8 @@ START_TEST(a_refused_resize_becomes_an_eviction)
     ck_assert_str_eq(server.calls[2], "p00-00/eviction");
     ck_assert_str_eq(server.calls[3], "p00-01/eviction");
 }
-END_TEST
 
-START_TEST(an_old_server_is_asked_only_once)
-{
+TEST(an_old_server_is_asked_only_once) {
     server.mode = "InPlaceOrRecreate";
     server.old = true;
     start(1);
@@ -302,11 +279,9 @@ START_TEST(an_old_server_is_asked_only_once)
     for (size_t i = 0; i < server.call_count; i++)
         ck_assert(vpa_str_ends_with(server.calls[i], "/eviction"));
 }
-END_TEST
 
 /* Attempts that are known to fail take their token too, as upstream's do. */
-START_TEST(an_old_server_takes_tokens)
-{
+TEST(an_old_server_takes_tokens) {
     int64_t begun;
 
     server.mode = "InPlace";
@@ -319,10 +294,8 @@ START_TEST(an_old_server_takes_tokens)
     ck_assert_uint_eq(server.call_count, 1);
     ck_assert_int_eq((vpa_loop_monotonic(server.loop) - begun) / VPA_SECOND, 3);
 }
-END_TEST
 
-START_TEST(an_old_server_leaves_mode_in_place_alone)
-{
+TEST(an_old_server_leaves_mode_in_place_alone) {
     server.mode = "InPlace";
     server.old = true;
     start(1);
@@ -331,10 +304,8 @@ START_TEST(an_old_server_leaves_mode_in_place_alone)
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 0);
 }
-END_TEST
 
-START_TEST(an_old_server_is_asked_again_after_a_while)
-{
+TEST(an_old_server_is_asked_again_after_a_while) {
     server.mode = "InPlaceOrRecreate";
     server.old = true;
     start(1);
@@ -346,11 +317,9 @@ START_TEST(an_old_server_is_asked_again_after_a_while)
     ck_assert_str_eq(server.calls[0], "p00-00/resize");
     ck_assert_uint_eq(server.call_count, 5);
 }
-END_TEST
 
 /* The answer is believed for ten minutes, to the nanosecond. */
-START_TEST(an_old_server_is_believed_for_ten_minutes)
-{
+TEST(an_old_server_is_believed_for_ten_minutes) {
     server.mode = "InPlace";
     server.old = true;
     server.delay = 0;
@@ -365,11 +334,9 @@ START_TEST(an_old_server_is_believed_for_ten_minutes)
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 2);
 }
-END_TEST
 
 /* A server that has resizes says 404 of pods that went. */
-START_TEST(a_pod_that_is_not_found_is_no_old_server)
-{
+TEST(a_pod_that_is_not_found_is_no_old_server) {
     server.mode = "InPlace";
     server.pods_per_vpa = 4;
     server.resize_refusal = "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"NotFound\","
@@ -381,7 +348,6 @@ START_TEST(a_pod_that_is_not_found_is_no_old_server)
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 8);
 }
-END_TEST
 
 /* ---- the limit ---- */
 
@@ -416,8 +382,7 @@ static const double limits[] = {0.1, 1.0 / 119};
     "\"no\",\"code\":429}"
 
 /* The first VPA's evictions are refused in every pass, and take all tokens of it. */
-START_TEST(a_vpa_that_the_limit_cut_off_lets_the_next_one_begin)
-{
+TEST_EACH(a_vpa_that_the_limit_cut_off_lets_the_next_one_begin, limits) {
     server.vpas = 4;
     server.config.eviction_rate_limit = limits[_i];
     server.config.eviction_rate_burst = 1;
@@ -430,7 +395,6 @@ START_TEST(a_vpa_that_the_limit_cut_off_lets_the_next_one_begin)
     for (int vpa = 0; vpa < server.vpas; vpa++)
         ck_assert_uint_ge(calls_of_vpa(vpa), 2);
 }
-END_TEST
 
 static void show_in_place(int v)
 {
@@ -445,8 +409,7 @@ static void show_in_place(int v)
 
 /* Evictions and resizes have limiters of their own, with a token in every second pass each: those
  * of resizes are not lost while the VPA in turn waits for one to evict. */
-START_TEST(a_vpa_that_waits_for_a_token_lets_others_have_theirs)
-{
+TEST_TIMES(a_vpa_that_waits_for_a_token_lets_others_have_theirs, 4) {
     server.vpas = 4;
     server.config.eviction_rate_limit = limits[1];
     server.config.eviction_rate_burst = 1;
@@ -459,11 +422,9 @@ START_TEST(a_vpa_that_waits_for_a_token_lets_others_have_theirs)
     for (int v = 0; v < server.vpas; v++)
         ck_assert_uint_ge(calls_of_vpa(v), 5);
 }
-END_TEST
 
 /* Of the first VPA no pod may be resized: its group is too small. */
-START_TEST(what_is_not_sent_for_want_of_replicas_takes_no_token)
-{
+TEST(what_is_not_sent_for_want_of_replicas_takes_no_token) {
     server.vpas = 2;
     server.mode = "InPlace";
     server.config.eviction_rate_limit = limits[0];
@@ -478,12 +439,10 @@ START_TEST(what_is_not_sent_for_want_of_replicas_takes_no_token)
     ck_assert_uint_eq(calls_of_vpa(0), 0);
     ck_assert_uint_ge(calls_of_vpa(1), 6);
 }
-END_TEST
 
 /* ---- preconditions (U23) ---- */
 
-START_TEST(evictions_name_the_pod_that_was_decided_on)
-{
+TEST(evictions_name_the_pod_that_was_decided_on) {
     start(1);
     updater_pass(server.updater);
     ck_assert_str_eq(server.last_body,
@@ -491,10 +450,8 @@ START_TEST(evictions_name_the_pod_that_was_decided_on)
                      "\"p00-04\",\"namespace\":\"n\"},\"deleteOptions\":{\"preconditions\":{"
                      "\"uid\":\"0-4\"}}}");
 }
-END_TEST
 
-START_TEST(resizes_test_what_was_decided_on)
-{
+TEST(resizes_test_what_was_decided_on) {
     server.mode = "InPlaceOrRecreate";
     start(1);
     updater_pass(server.updater);
@@ -504,13 +461,11 @@ START_TEST(resizes_test_what_was_decided_on)
         "\"path\":\"/spec/containers/0/resources/requests/cpu\",\"value\":\"1\"},{\"op\":\"add\","
         "\"path\":\"/spec/containers/0/resources/requests/cpu\",\"value\":\"2\"}]");
 }
-END_TEST
 
 static const char *const stale_modes[] = {"Recreate", "InPlaceOrRecreate", "InPlace"};
 
 /* A decision about a pod that has changed is dropped: no eviction instead, no event, no failure. */
-START_TEST(what_does_not_fit_any_more_is_dropped)
-{
+TEST_EACH(what_does_not_fit_any_more_is_dropped, stale_modes) {
     server.mode = stale_modes[_i];
     server.pods_per_vpa = 4;
     server.stale = true;
@@ -529,7 +484,6 @@ START_TEST(what_does_not_fit_any_more_is_dropped)
                                (const char *const[]){"2", "InPlaceUpdateError", "v00", "n", NULL}),
                         0);
 }
-END_TEST
 
 /* ---- refused resizes ---- */
 
@@ -573,8 +527,7 @@ static size_t calls_to(const char *end)
     return count;
 }
 
-START_TEST(a_refused_resize_is_followed_by)
-{
+TEST_EACH(a_refused_resize_is_followed_by, refusals) {
     static const char *const reasons[] = {"InPlaceUpdateInfeasible", "InPlaceUpdateError"};
 
     server.mode = refusals[_i].mode;
@@ -599,7 +552,6 @@ START_TEST(a_refused_resize_is_followed_by)
                                (const char *const[]){"2", "v00", "n", NULL}),
                         refusals[_i].skipped);
 }
-END_TEST
 
 /* ---- budgets of every kind of disruption (U20, U26) ---- */
 
@@ -616,8 +568,7 @@ static const struct {
     {"", 6},
 };
 
-START_TEST(restarts_in_mode_in_place_keep_the_budget)
-{
+TEST_EACH(restarts_in_mode_in_place_keep_the_budget, restarts) {
     server.mode = "InPlace";
     server.pods_per_vpa = 6;
     server.container = restarts[_i].container;
@@ -629,11 +580,9 @@ START_TEST(restarts_in_mode_in_place_keep_the_budget)
                                (const char *const[]){"2", "InPlaceUpdateError", "v00", "n", NULL}),
                         0);
 }
-END_TEST
 
 /* A refused restart gives its share to the next pod. */
-START_TEST(refused_restarts_give_the_budget_back)
-{
+TEST(refused_restarts_give_the_budget_back) {
     server.mode = "InPlace";
     server.pods_per_vpa = 6;
     server.container = RESTARTS("cpu");
@@ -644,7 +593,6 @@ START_TEST(refused_restarts_give_the_budget_back)
     ck_assert_uint_eq(server.call_count, 6);
     ck_assert_uint_eq(server.most_open, 1);
 }
-END_TEST
 
 #define BOOSTED                                                                                    \
     "\"annotations\":{\"vpaCpuStartupBoost/c\":\"{\\\"requests\\\":{\\\"cpu\\\":\\\"1\\\"}}\"},"
@@ -652,8 +600,7 @@ END_TEST
 static const char *const evicting_modes[] = {"Recreate", "InPlaceOrRecreate", "Off", "Initial"};
 
 /* minReplicas 3, two replicas, one of them boosted: four evictions in three passes once. */
-START_TEST(the_minimum_holds_beside_a_boosted_pod)
-{
+TEST_EACH(the_minimum_holds_beside_a_boosted_pod, evicting_modes) {
     server.mode = evicting_modes[_i];
     server.pods_per_vpa = 2;
     server.replicas = 3;
@@ -668,12 +615,10 @@ START_TEST(the_minimum_holds_beside_a_boosted_pod)
     for (size_t i = 0; i < server.call_count; i++)
         ck_assert(!vpa_str_ends_with(server.calls[i], "/eviction"));
 }
-END_TEST
 
 /* ---- the ticker ---- */
 
-START_TEST(passes_come_at_the_interval)
-{
+TEST(passes_come_at_the_interval) {
     start(0);
     updater_run(server.updater);
     vpa_loop_pump(server.loop, 59 * VPA_SECOND);
@@ -683,10 +628,8 @@ START_TEST(passes_come_at_the_interval)
     vpa_loop_pump(server.loop, 2 * VPA_MINUTE);
     ck_assert_uint_eq(server.call_count, 15);
 }
-END_TEST
 
-START_TEST(ticks_are_not_queued)
-{
+TEST(ticks_are_not_queued) {
     server.config.interval = 10 * VPA_SECOND;
     server.delay = 25 * VPA_SECOND; /* a pass takes two and a half intervals */
     start(0);
@@ -695,7 +638,6 @@ START_TEST(ticks_are_not_queued)
     vpa_loop_pump(server.loop, 84 * VPA_SECOND);
     ck_assert_uint_eq(server.call_count, 15);
 }
-END_TEST
 
 static void pump_until(int64_t monotonic)
 {
@@ -703,8 +645,7 @@ static void pump_until(int64_t monotonic)
 }
 
 /* One slow pass: a single start is remembered, then the multiples of the interval go on. */
-START_TEST(ticks_that_were_missed_are_dropped)
-{
+TEST(ticks_that_were_missed_are_dropped) {
     int64_t begun;
 
     server.config.interval = 10 * VPA_SECOND;
@@ -721,56 +662,16 @@ START_TEST(ticks_that_were_missed_are_dropped)
     pump_until(begun + 49 * VPA_SECOND);
     ck_assert_uint_eq(server.call_count, 15);
 }
-END_TEST
 
-START_TEST(without_an_interval_there_is_no_pass)
-{
+TEST(without_an_interval_there_is_no_pass) {
     server.config.interval = 0;
     start(0);
     updater_run(server.updater);
     vpa_loop_pump(server.loop, VPA_HOUR);
     ck_assert_uint_eq(server.call_count, 0);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("updater_pass");
-    TCase *tc = tcase_create("pass");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, a_clock_that_is_ahead_makes_no_pod_old);
-    tcase_add_test(tc, requests_overlap_within_the_budget);
-    tcase_add_test(tc, one_at_a_time_when_asked);
-    tcase_add_test(tc, refusals_give_the_budget_back);
-    tcase_add_loop_test(tc, the_order_within_a_vpa_is_sequential, 0, VPA_COUNT(orders));
-    tcase_add_test(tc, resizes_take_two_requests);
-    tcase_add_test(tc, a_resize_without_its_annotations_has_succeeded);
-    tcase_add_loop_test(tc, annotations_that_came_meanwhile_stay, 0, 2);
-    tcase_add_loop_test(tc, gauges_tell_of_the_pass, 0, VPA_COUNT(gauges));
-    tcase_add_loop_test(tc, a_change_is_told_with_its_values_and_its_reason, 0, VPA_COUNT(told));
-    tcase_add_test(tc, a_refused_resize_becomes_an_eviction);
-    tcase_add_test(tc, an_old_server_is_asked_only_once);
-    tcase_add_test(tc, an_old_server_takes_tokens);
-    tcase_add_test(tc, an_old_server_leaves_mode_in_place_alone);
-    tcase_add_test(tc, an_old_server_is_asked_again_after_a_while);
-    tcase_add_test(tc, an_old_server_is_believed_for_ten_minutes);
-    tcase_add_test(tc, a_pod_that_is_not_found_is_no_old_server);
-    tcase_add_loop_test(tc, a_vpa_that_the_limit_cut_off_lets_the_next_one_begin, 0,
-                        (int)VPA_COUNT(limits));
-    tcase_add_loop_test(tc, a_vpa_that_waits_for_a_token_lets_others_have_theirs, 0, 4);
-    tcase_add_test(tc, what_is_not_sent_for_want_of_replicas_takes_no_token);
-    tcase_add_test(tc, evictions_name_the_pod_that_was_decided_on);
-    tcase_add_test(tc, resizes_test_what_was_decided_on);
-    tcase_add_loop_test(tc, what_does_not_fit_any_more_is_dropped, 0, VPA_COUNT(stale_modes));
-    tcase_add_loop_test(tc, restarts_in_mode_in_place_keep_the_budget, 0, VPA_COUNT(restarts));
-    tcase_add_test(tc, refused_restarts_give_the_budget_back);
-    tcase_add_loop_test(tc, the_minimum_holds_beside_a_boosted_pod, 0, VPA_COUNT(evicting_modes));
-    tcase_add_test(tc, passes_come_at_the_interval);
-    tcase_add_test(tc, ticks_are_not_queued);
-    tcase_add_test(tc, ticks_that_were_missed_are_dropped);
-    tcase_add_test(tc, without_an_interval_there_is_no_pass);
-    tcase_add_loop_test(tc, a_refused_resize_is_followed_by, 0, (int)VPA_COUNT(refusals));
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("updater_pass", setup, teardown);
 }

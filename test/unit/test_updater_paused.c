@@ -66,8 +66,7 @@ static const struct {
      true, VPA_VERDICT_NOT_READY, "", 0, VPA_PAUSE_FIRST},
 };
 
-START_TEST(conditions_are_understood)
-{
+TEST_EACH(conditions_are_understood, told) {
     const struct vpa_object *vpa =
         objects_vpa(&arena, vpa_arena_printf(&arena,
                                              "{'metadata':{'name':'v','namespace':'n'},'status':{"
@@ -87,7 +86,6 @@ START_TEST(conditions_are_understood)
     ck_assert_int_eq(vpa_time_sub(b->opened, NOW), told[_i].opened);
     ck_assert_int_eq(vpa_time_sub(b->retry_at, NOW), told[_i].retry);
 }
-END_TEST
 
 /* ---- what is told ---- */
 
@@ -101,19 +99,16 @@ static char *message_of(const char *seen)
 
 #define AGAIN "; tried again with one pod at 2026-03-01T12:00:00Z"
 
-START_TEST(what_was_seen_is_told)
-{
+TEST(what_was_seen_is_told) {
     vpa_auto_free char *text = message_of("pod p has none");
     vpa_auto_free char *none = message_of(NULL);
 
     ck_assert_str_eq(text, "pod p has none" AGAIN);
     ck_assert_str_eq(none, AGAIN);
 }
-END_TEST
 
 /* What is no letter is left out, and nothing beside it. */
-START_TEST(only_letters_are_told)
-{
+TEST(only_letters_are_told) {
     vpa_auto_free char *within = message_of("a\xff"
                                             "b"),
                        *behind = message_of("a\xc3");
@@ -121,7 +116,6 @@ START_TEST(only_letters_are_told)
     ck_assert_str_eq(within, "ab" AGAIN);
     ck_assert_str_eq(behind, "a" AGAIN);
 }
-END_TEST
 
 /* Nine hundred bytes of it, in whole letters; what is none does not count as one. */
 static const struct {
@@ -134,8 +128,7 @@ static const struct {
     {"xx", "\xe2\x82\xac", 899},
 };
 
-START_TEST(no_more_is_told_than_fits)
-{
+TEST_EACH(no_more_is_told_than_fits, long_texts) {
     vpa_auto_buf seen = VPA_BUF(4096);
 
     vpa_buf_puts(&seen, long_texts[_i].first);
@@ -146,18 +139,8 @@ START_TEST(no_more_is_told_than_fits)
     ck_assert_int_eq(strncmp(text, vpa_buf_text(&seen), long_texts[_i].kept), 0);
     ck_assert_str_eq(text + long_texts[_i].kept, AGAIN);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("updater_paused");
-    TCase *c = tcase_create("paused");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_loop_test(c, conditions_are_understood, 0, (int)VPA_COUNT(told));
-    tcase_add_test(c, what_was_seen_is_told);
-    tcase_add_test(c, only_letters_are_told);
-    tcase_add_loop_test(c, no_more_is_told_than_fits, 0, (int)VPA_COUNT(long_texts));
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("updater_paused", setup, teardown);
 }

@@ -9,8 +9,7 @@
 
 /* ---- it works ---- */
 
-START_TEST(the_first_is_waited_for_then_the_budget_decides)
-{
+TEST(the_first_is_waited_for_then_the_budget_decides) {
     server.reborn = "2";
     learn();
     updater_pass(server.updater);
@@ -22,26 +21,21 @@ START_TEST(the_first_is_waited_for_then_the_budget_decides)
     ck_assert_uint_eq(server.status_patches, 0);
     ck_assert_uint_eq(server.unscheduled_lists, 0);
 }
-END_TEST
 
-START_TEST(each_group_proves_itself)
-{
+TEST(each_group_proves_itself) {
     server.reborn = "2";
     server.vpas = 3;
     learn();
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 3);
 }
-END_TEST
 
-START_TEST(without_proofs_all_go_at_once)
-{
+TEST(without_proofs_all_go_at_once) {
     server.config.prove_evictions = "off";
     start(0);
     pass_for(1);
     ck_assert_uint_eq(server.call_count, 5);
 }
-END_TEST
 
 /* ---- it does not ---- */
 
@@ -70,8 +64,7 @@ static const struct {
     {NULL, NULL, UNSCHEDULED("1"), true, "NotPatched", "pod p-new has cpu request 1"},
 };
 
-START_TEST(one_useless_eviction_and_no_more)
-{
+TEST_EACH(one_useless_eviction_and_no_more, failures) {
     const char *events;
 
     capture_log(0);
@@ -99,11 +92,9 @@ START_TEST(one_useless_eviction_and_no_more)
     ck_assert_ptr_nonnull(strstr(condition(), failures[_i].reason));
     ck_assert_ptr_nonnull(strstr(condition(), failures[_i].seen));
 }
-END_TEST
 
 /* Also when nobody has said that it was evicted. */
-START_TEST(a_useless_eviction_without_an_answer_is_the_only_one)
-{
+TEST_TIMES(a_useless_eviction_without_an_answer_is_the_only_one, 2) {
     server.unanswered = true;
     server.unanswered_code = _i ? 504 : 0;
     server.unanswered_body = "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":"
@@ -114,11 +105,9 @@ START_TEST(a_useless_eviction_without_an_answer_is_the_only_one)
     ck_assert_double_eq(failed_proofs("NotPatched"), 1);
     ck_assert_double_eq(paused("vpa"), 1);
 }
-END_TEST
 
 /* The API server cannot say whether a replacement is there: that is no verdict. */
-START_TEST(a_list_that_fails_is_no_missing_replacement)
-{
+TEST(a_list_that_fails_is_no_missing_replacement) {
     server.lost = true;
     server.unscheduled = UNSCHEDULED("2");
     server.unscheduled_code = 500;
@@ -132,11 +121,9 @@ START_TEST(a_list_that_fails_is_no_missing_replacement)
     ck_assert_double_eq(failed_proofs("Unschedulable"), 1);
     ck_assert_uint_eq(server.call_count, 1);
 }
-END_TEST
 
 /* 10, 20, 40 minutes: three more in the first hour and a bit. */
-START_TEST(one_pod_after_each_pause_which_doubles)
-{
+TEST(one_pod_after_each_pause_which_doubles) {
     learn();
     pass_for(9);
     ck_assert_uint_eq(server.call_count, 1);
@@ -147,10 +134,8 @@ START_TEST(one_pod_after_each_pause_which_doubles)
     pass_for(5);
     ck_assert_uint_eq(server.call_count, 3);
 }
-END_TEST
 
-START_TEST(a_trial_that_helps_closes_the_breaker)
-{
+TEST(a_trial_that_helps_closes_the_breaker) {
     learn();
     pass_for(9);
     server.reborn = "2";
@@ -159,11 +144,9 @@ START_TEST(a_trial_that_helps_closes_the_breaker)
     ck_assert_str_eq(condition(), "[]");
     ck_assert_double_eq(paused("vpa"), 0);
 }
-END_TEST
 
 /* Somebody has deleted the bad pod, and the next one is as it should be. */
-START_TEST(a_late_replacement_closes_the_breaker)
-{
+TEST(a_late_replacement_closes_the_breaker) {
     learn();
     pass_for(3);
     ck_assert_uint_eq(server.call_count, 1);
@@ -172,7 +155,6 @@ START_TEST(a_late_replacement_closes_the_breaker)
     pass_for(2);
     ck_assert_uint_gt(server.call_count, 1);
 }
-END_TEST
 
 static void show_unready(int p)
 {
@@ -187,8 +169,7 @@ static void show_unready(int p)
 }
 
 /* It has the values, and ten minutes to become ready. */
-START_TEST(a_replacement_that_never_becomes_ready_is_a_failure)
-{
+TEST(a_replacement_that_never_becomes_ready_is_a_failure) {
     server.reborn = "2";
     learn();
     updater_pass(server.updater);
@@ -200,11 +181,9 @@ START_TEST(a_replacement_that_never_becomes_ready_is_a_failure)
     ck_assert_ptr_nonnull(
         strstr(condition(), "pod p00-00 has the values and is not ready after 10 minutes"));
 }
-END_TEST
 
 /* The pod that is not ready is another one by now: it has ten minutes of its own. */
-START_TEST(a_replacement_that_was_replaced_has_its_time)
-{
+TEST(a_replacement_that_was_replaced_has_its_time) {
     server.reborn = "2";
     learn();
     updater_pass(server.updater);
@@ -218,11 +197,9 @@ START_TEST(a_replacement_that_was_replaced_has_its_time)
     pass_for(1);
     ck_assert_double_eq(failed_proofs("NotReady"), 1);
 }
-END_TEST
 
 /* But not for ever: none of those that came has helped. */
-START_TEST(replacements_that_never_become_ready_are_a_failure)
-{
+TEST(replacements_that_never_become_ready_are_a_failure) {
     server.reborn = "2";
     learn();
     updater_pass(server.updater);
@@ -241,7 +218,6 @@ START_TEST(replacements_that_never_become_ready_are_a_failure)
         strstr(condition(), "pod p00-00 has the values and is not ready, and none of those that "
                             "came before it was within 30 minutes"));
 }
-END_TEST
 
 /* Others come behind it, younger and slow as well: it has helped as soon as one of them is ready,
  * and has failed when the oldest was not ready for ten minutes. */
@@ -252,8 +228,7 @@ static void show_younger(int p)
     show_unready(p);
 }
 
-START_TEST(a_replacement_is_judged_by_its_own_time)
-{
+TEST_TIMES(a_replacement_is_judged_by_its_own_time, 2) {
     server.reborn = "2";
     learn();
     updater_pass(server.updater);
@@ -278,12 +253,10 @@ START_TEST(a_replacement_is_judged_by_its_own_time)
     ck_assert_ptr_nonnull(
         strstr(condition(), "pod p00-00 has the values and is not ready after 10 minutes"));
 }
-END_TEST
 
 /* One pod came when the webhook was away for a moment. It is ready, and hides none of those that
  * have the values, listed before it or behind it, while the newest is not ready yet. */
-START_TEST(any_ready_pod_with_the_values_has_helped)
-{
+TEST_TIMES(any_ready_pod_with_the_values_has_helped, 2) {
     server.reborn = "2";
     learn();
     updater_pass(server.updater);
@@ -302,10 +275,8 @@ START_TEST(any_ready_pod_with_the_values_has_helped)
     ck_assert_double_eq(failed_proofs("NotPatched"), 0);
     ck_assert_uint_gt(server.call_count, 1);
 }
-END_TEST
 
-START_TEST(a_vpa_that_was_changed_is_tried_at_once)
-{
+TEST(a_vpa_that_was_changed_is_tried_at_once) {
     learn();
     pass_for(4);
     server.generation_of_vpas++;
@@ -314,7 +285,6 @@ START_TEST(a_vpa_that_was_changed_is_tried_at_once)
     pass_for(2);
     ck_assert_uint_eq(server.call_count, 2);
 }
-END_TEST
 
 /* Whichever of the pods shows it first. */
 static const char *const changed_pods[] = {"p00-00", "p00-03", "p00-09"};
@@ -329,8 +299,7 @@ static void make_vpa_anew(void)
     settle();
 }
 
-START_TEST(a_vpa_that_was_made_anew_is_tried_at_once)
-{
+TEST(a_vpa_that_was_made_anew_is_tried_at_once) {
     learn();
     pass_for(9);
     ck_assert_uint_eq(server.call_count, 1);
@@ -341,11 +310,9 @@ START_TEST(a_vpa_that_was_made_anew_is_tried_at_once)
     ck_assert_uint_eq(server.call_count, 2);
     ck_assert_ptr_null(strstr(condition(), "\"status\":\"True\""));
 }
-END_TEST
 
 /* What came back while it was away says nothing about the webhook. */
-START_TEST(a_vpa_that_was_made_anew_has_not_failed)
-{
+TEST(a_vpa_that_was_made_anew_has_not_failed) {
     learn();
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 1);
@@ -355,10 +322,8 @@ START_TEST(a_vpa_that_was_made_anew_has_not_failed)
     ck_assert_double_eq(paused("vpa"), 0);
     ck_assert_uint_eq(server.call_count, 2);
 }
-END_TEST
 
-START_TEST(a_template_that_was_changed_is_tried_at_once)
-{
+TEST_EACH(a_template_that_was_changed_is_tried_at_once, changed_pods) {
     server.labels = ",\"pod-template-hash\":\"1\"";
     learn();
     pass_for(4);
@@ -367,11 +332,9 @@ START_TEST(a_template_that_was_changed_is_tried_at_once)
     pass_for(2);
     ck_assert_uint_eq(server.call_count, 2);
 }
-END_TEST
 
 /* Of the new template, which no node takes. */
-START_TEST(a_waiting_pod_of_another_template_proves_no_failure)
-{
+TEST(a_waiting_pod_of_another_template_proves_no_failure) {
     server.labels = ",\"controller-revision-hash\":\"1\"";
     server.lost = true;
     server.unscheduled = UNSCHEDULED("2");
@@ -380,7 +343,6 @@ START_TEST(a_waiting_pod_of_another_template_proves_no_failure)
     ck_assert_double_eq(failed_proofs("Unschedulable"), 0);
     ck_assert_double_eq(paused("vpa"), 0);
 }
-END_TEST
 
 /* In the middle of a rollout: a StatefulSet keeps its name, and what comes is not what went. */
 static const struct {
@@ -390,8 +352,7 @@ static const struct {
     {"2", ENDED, "Crashing"},
 };
 
-START_TEST(a_pod_of_another_template_proves_no_failure)
-{
+TEST_EACH(a_pod_of_another_template_proves_no_failure, rollouts) {
     server.labels = ",\"controller-revision-hash\":\"1\"";
     server.reborn = rollouts[_i].reborn;
     server.reborn_status = rollouts[_i].status;
@@ -404,7 +365,6 @@ START_TEST(a_pod_of_another_template_proves_no_failure)
     ck_assert_double_eq(paused("vpa"), 0);
     ck_assert_uint_eq(server.call_count, 2); /* the next one is the first again */
 }
-END_TEST
 
 /* A pass with a Lease that says so: the webhook renews it, or it is of an hour ago. */
 static void pass_with_lease(const char *renewed)
@@ -413,8 +373,7 @@ static void pass_with_lease(const char *renewed)
     pass_for(1);
 }
 
-START_TEST(a_webhook_that_was_repaired_is_tried_at_once)
-{
+TEST(a_webhook_that_was_repaired_is_tried_at_once) {
     server.config.use_admission_status = true;
     learn();
     pass_with_lease("2026-03-01T13:00:00.000000Z");
@@ -426,12 +385,10 @@ START_TEST(a_webhook_that_was_repaired_is_tried_at_once)
     pass_with_lease("2026-03-01T13:04:00.000000Z");
     ck_assert_uint_eq(server.call_count, 2);
 }
-END_TEST
 
 /* That is no repair: nobody knows that it was away. */
 static const int unreadable[] = {403, 500, 503};
-START_TEST(a_lease_that_cannot_be_read_repairs_nothing)
-{
+TEST_EACH(a_lease_that_cannot_be_read_repairs_nothing, unreadable) {
     server.config.use_admission_status = true;
     learn();
     pass_with_lease("2026-03-01T13:00:00.000000Z");
@@ -445,14 +402,12 @@ START_TEST(a_lease_that_cannot_be_read_repairs_nothing)
     ck_assert_uint_eq(server.call_count, 1);
     ck_assert_double_eq(paused("vpa"), 1);
 }
-END_TEST
 
 #define ACQUIRED(time) ",\"acquireTime\":\"2026-03-01T" time ".000000Z\""
 
 /* Three VPAs' pods come back as they were, and the webhook's Lease tells of another start: no
  * breaker, one pod, and then all. */
-START_TEST(a_webhook_that_was_away_is_no_failed_proof)
-{
+TEST(a_webhook_that_was_away_is_no_failed_proof) {
     capture_log(0);
     server.config.use_admission_status = true;
     server.vpas = 3;
@@ -471,11 +426,9 @@ START_TEST(a_webhook_that_was_away_is_no_failed_proof)
     pass_with_lease("2026-03-01T13:02:00.000000Z");
     ck_assert_uint_gt(server.call_count, 4 + 2);
 }
-END_TEST
 
 /* It comes back only after its pods were looked at: their breakers close again. */
-START_TEST(a_webhook_that_is_late_back_is_no_failed_proof)
-{
+TEST(a_webhook_that_is_late_back_is_no_failed_proof) {
     server.config.use_admission_status = true;
     server.vpas = 3;
     server.status_denied = true;
@@ -491,11 +444,9 @@ START_TEST(a_webhook_that_is_late_back_is_no_failed_proof)
     ck_assert_uint_eq(server.call_count, 4);
     ck_assert_double_eq(paused("vpa"), 0);
 }
-END_TEST
 
 /* Its Lease goes on as before: it does not patch, and three VPAs stop their namespace. */
-START_TEST(a_webhook_that_was_there_is_a_failed_proof)
-{
+TEST(a_webhook_that_was_there_is_a_failed_proof) {
     server.config.use_admission_status = true;
     server.vpas = 3;
     server.status_denied = true;
@@ -508,11 +459,9 @@ START_TEST(a_webhook_that_was_there_is_a_failed_proof)
     ck_assert_double_eq(paused("vpa"), 3);
     ck_assert_double_eq(paused("namespace"), 1);
 }
-END_TEST
 
 /* A webhook that starts anew every minute and never patches. */
-START_TEST(a_webhook_that_is_always_away_ends_in_a_pause)
-{
+TEST(a_webhook_that_is_always_away_ends_in_a_pause) {
     server.config.use_admission_status = true;
     server.vpas = 3;
     server.status_denied = true;
@@ -528,11 +477,9 @@ START_TEST(a_webhook_that_is_always_away_ends_in_a_pause)
     ck_assert_uint_le(server.call_count, 3 + 3 + 3);
     ck_assert_double_gt(paused("vpa"), 0);
 }
-END_TEST
 
 /* Nothing is evicted: there is nothing to learn from, and nothing is paused. */
-START_TEST(a_budget_that_always_refuses_is_no_failed_proof)
-{
+TEST(a_budget_that_always_refuses_is_no_failed_proof) {
     server.refuse = 1;
     learn();
     pass_for(5);
@@ -541,11 +488,9 @@ START_TEST(a_budget_that_always_refuses_is_no_failed_proof)
     for (int p = 0; p < server.pods_per_vpa; p++)
         ck_assert_int_eq(*generation_of(0, p), 0);
 }
-END_TEST
 
 /* The pause ends when the condition says; nothing is written that is there already. */
-START_TEST(a_restart_does_not_forget)
-{
+TEST(a_restart_does_not_forget) {
     learn();
     pass_for(3);
     restart();
@@ -556,11 +501,9 @@ START_TEST(a_restart_does_not_forget)
     pass_for(1);
     ck_assert_uint_eq(server.call_count, 2);
 }
-END_TEST
 
 /* The text is cut in the middle of a letter; what the server stores is a whole one. */
-START_TEST(a_text_that_is_cut_is_written_once)
-{
+TEST(a_text_that_is_cut_is_written_once) {
     char text[401];
 
     memset(text, 'x', 399);
@@ -574,11 +517,9 @@ START_TEST(a_text_that_is_cut_is_written_once)
     ck_assert_ptr_nonnull(strstr(condition(), "xxx; tried again"));
     ck_assert_uint_eq(server.status_patches, 1);
 }
-END_TEST
 
 /* What was seen may be a text like ours. */
-START_TEST(a_restart_reads_its_own_text_only)
-{
+TEST(a_restart_reads_its_own_text_only) {
     server.unscheduled = UNSCHEDULED_BY("2", "no; tried again with one pod at noon");
     server.lost = true;
     learn();
@@ -588,11 +529,9 @@ START_TEST(a_restart_reads_its_own_text_only)
     pass_for(3);
     ck_assert_uint_eq(server.status_patches, 1);
 }
-END_TEST
 
 /* A target that cannot be asked for when the process begins. */
-START_TEST(a_restart_does_not_forget_those_that_come_later)
-{
+TEST(a_restart_does_not_forget_those_that_come_later) {
     server.owner_version = "x.io/v1";
     server.owner_kind = "Clone";
     server.replicas = 10;
@@ -607,11 +546,9 @@ START_TEST(a_restart_does_not_forget_those_that_come_later)
     ck_assert_uint_eq(server.call_count, 1);
     ck_assert_ptr_nonnull(strstr(condition(), "\"reason\":\"NotPatched\""));
 }
-END_TEST
 
 /* The mode leaves pods alone: nothing is paused, before a restart or behind it. */
-START_TEST(a_vpa_that_is_switched_off_is_not_paused)
-{
+TEST_TIMES(a_vpa_that_is_switched_off_is_not_paused, 2) {
     learn();
     pass_for(3);
     ck_assert_str_ne(condition(), "[]");
@@ -627,10 +564,8 @@ START_TEST(a_vpa_that_is_switched_off_is_not_paused)
     ck_assert_str_eq(condition(), "[]");
     ck_assert_double_eq(paused("vpa"), 0);
 }
-END_TEST
 
-START_TEST(without_proofs_nothing_is_paused)
-{
+TEST(without_proofs_nothing_is_paused) {
     learn();
     pass_for(3);
     server.config.prove_evictions = "off";
@@ -639,11 +574,9 @@ START_TEST(without_proofs_nothing_is_paused)
     ck_assert_str_eq(condition(), "[]");
     ck_assert_uint_gt(server.call_count, 1);
 }
-END_TEST
 
 /* It closes while the condition cannot be taken back; that comes later, however long it takes. */
-START_TEST(a_condition_that_cannot_be_taken_back_is_tried_again)
-{
+TEST(a_condition_that_cannot_be_taken_back_is_tried_again) {
     learn();
     pass_for(3);
     server.status_denied = true;
@@ -658,10 +591,8 @@ START_TEST(a_condition_that_cannot_be_taken_back_is_tried_again)
     pass_for(10);
     ck_assert_str_eq(condition(), "[]");
 }
-END_TEST
 
-START_TEST(without_the_right_the_condition_is_missed_once)
-{
+TEST(without_the_right_the_condition_is_missed_once) {
     capture_log(0);
     server.status_denied = true;
     learn();
@@ -670,10 +601,8 @@ START_TEST(without_the_right_the_condition_is_missed_once)
     ck_assert_uint_eq(logged("refuses to have a condition written"), 1);
     ck_assert_ptr_nonnull(server.last_annotation);
 }
-END_TEST
 
-START_TEST(a_refused_condition_is_tried_again_after_ten_minutes)
-{
+TEST(a_refused_condition_is_tried_again_after_ten_minutes) {
     server.status_denied = true;
     learn();
     pass_for(4);
@@ -684,11 +613,9 @@ START_TEST(a_refused_condition_is_tried_again_after_ten_minutes)
     pass_for(1); /* ten minutes to the nanosecond */
     ck_assert_str_ne(condition(), "");
 }
-END_TEST
 
 /* Beside the conditions that others wrote: one that is added is an object, not a list. */
-START_TEST(a_condition_is_added_to_those_there_are)
-{
+TEST(a_condition_is_added_to_those_there_are) {
     server.conditions = vpa_xstrdup("[{\"type\":\"RecommendationProvided\",\"status\":\"True\"}]");
     learn();
     pass_for(3);
@@ -697,12 +624,10 @@ START_TEST(a_condition_is_added_to_those_there_are)
         strstr(server.last_annotation,
                "\"path\":\"/status/conditions/-\",\"value\":{\"type\":\"EvictionsPaused\""));
 }
-END_TEST
 
 /* The third VPA opens the breaker of its namespace, the third namespace the cluster's; told once.
  */
-START_TEST(several_vpas_stop_what_they_are_in)
-{
+TEST_TIMES(several_vpas_stop_what_they_are_in, 2) {
     capture_log(0);
     server.vpas = 3;
     server.spread = _i;
@@ -719,7 +644,6 @@ START_TEST(several_vpas_stop_what_they_are_in)
     pass_for(10); /* one pod for all */
     ck_assert_uint_eq(server.call_count, 4);
 }
-END_TEST
 
 /* ---- dry runs ---- */
 
@@ -736,8 +660,7 @@ static const struct {
 };
 
 /* No eviction at all where the replacement can be seen to be no good. */
-START_TEST(a_replacement_is_tried_before_the_first_eviction)
-{
+TEST_EACH(a_replacement_is_tried_before_the_first_eviction, dry_runs) {
     server.config.prove_evictions = "dry-run";
     server.dry_cpu = dry_runs[_i].cpu;
     server.dry_refusal = dry_runs[_i].refusal;
@@ -763,12 +686,10 @@ START_TEST(a_replacement_is_tried_before_the_first_eviction)
     ck_assert_ptr_nonnull(strstr(condition(), dry_runs[_i].reason));
     ck_assert_ptr_nonnull(strstr(condition(), dry_runs[_i].seen));
 }
-END_TEST
 
 /* A quota that just fits what runs refuses one pod more, and would take the one that is evicted
  * for. */
-START_TEST(refused_dry_runs_pause_neither_namespaces_nor_the_cluster)
-{
+TEST_TIMES(refused_dry_runs_pause_neither_namespaces_nor_the_cluster, 2) {
     server.config.prove_evictions = "dry-run";
     server.vpas = 4;
     server.spread = _i == 0;
@@ -781,12 +702,10 @@ START_TEST(refused_dry_runs_pause_neither_namespaces_nor_the_cluster)
     ck_assert_double_eq(paused("namespace"), 0);
     ck_assert_double_eq(paused("cluster"), 0);
 }
-END_TEST
 
 /* A webhook that is not called, and whose Lease does not say that it was away, is that of all: also
  * of groups that were proven. */
-START_TEST(dry_runs_without_values_pause_the_cluster)
-{
+TEST(dry_runs_without_values_pause_the_cluster) {
     server.config.prove_evictions = "dry-run";
     server.config.use_admission_status = true;
     server.acquired = ACQUIRED("11:00:00");
@@ -802,11 +721,9 @@ START_TEST(dry_runs_without_values_pause_the_cluster)
     ck_assert_uint_eq(server.dry_runs, 3);
     ck_assert_double_eq(paused("cluster"), 1);
 }
-END_TEST
 
 /* There is a token for the first VPA. The second one is refused, the third is not even tried. */
-START_TEST(what_is_to_get_no_token_is_not_tried)
-{
+TEST(what_is_to_get_no_token_is_not_tried) {
     server.config.prove_evictions = "dry-run";
     server.config.eviction_rate_limit = 0.001;
     server.config.eviction_rate_burst = 1;
@@ -817,59 +734,8 @@ START_TEST(what_is_to_get_no_token_is_not_tried)
     ck_assert_uint_eq(server.call_count, 1);
     ck_assert_uint_eq(server.dry_runs, 2);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("updater_prove");
-    TCase *tc = tcase_create("pass");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, the_first_is_waited_for_then_the_budget_decides);
-    tcase_add_test(tc, each_group_proves_itself);
-    tcase_add_test(tc, without_proofs_all_go_at_once);
-    tcase_add_loop_test(tc, one_useless_eviction_and_no_more, 0, VPA_COUNT(failures));
-    tcase_add_loop_test(tc, a_useless_eviction_without_an_answer_is_the_only_one, 0, 2);
-    tcase_add_test(tc, a_list_that_fails_is_no_missing_replacement);
-    tcase_add_test(tc, one_pod_after_each_pause_which_doubles);
-    tcase_add_test(tc, a_trial_that_helps_closes_the_breaker);
-    tcase_add_test(tc, a_late_replacement_closes_the_breaker);
-    tcase_add_test(tc, a_replacement_that_never_becomes_ready_is_a_failure);
-    tcase_add_test(tc, a_replacement_that_was_replaced_has_its_time);
-    tcase_add_test(tc, replacements_that_never_become_ready_are_a_failure);
-    tcase_add_loop_test(tc, any_ready_pod_with_the_values_has_helped, 0, 2);
-    tcase_add_loop_test(tc, a_replacement_is_judged_by_its_own_time, 0, 2);
-    tcase_add_test(tc, a_vpa_that_was_changed_is_tried_at_once);
-    tcase_add_test(tc, a_vpa_that_was_made_anew_is_tried_at_once);
-    tcase_add_test(tc, a_vpa_that_was_made_anew_has_not_failed);
-    tcase_add_test(tc, a_waiting_pod_of_another_template_proves_no_failure);
-    tcase_add_loop_test(tc, a_pod_of_another_template_proves_no_failure, 0,
-                        (int)VPA_COUNT(rollouts));
-    tcase_add_loop_test(tc, a_template_that_was_changed_is_tried_at_once, 0,
-                        VPA_COUNT(changed_pods));
-    tcase_add_test(tc, a_webhook_that_was_repaired_is_tried_at_once);
-    tcase_add_loop_test(tc, a_lease_that_cannot_be_read_repairs_nothing, 0, VPA_COUNT(unreadable));
-    tcase_add_test(tc, a_webhook_that_was_away_is_no_failed_proof);
-    tcase_add_test(tc, a_webhook_that_is_late_back_is_no_failed_proof);
-    tcase_add_test(tc, a_webhook_that_was_there_is_a_failed_proof);
-    tcase_add_test(tc, a_webhook_that_is_always_away_ends_in_a_pause);
-    tcase_add_test(tc, a_budget_that_always_refuses_is_no_failed_proof);
-    tcase_add_test(tc, a_restart_does_not_forget);
-    tcase_add_test(tc, a_restart_reads_its_own_text_only);
-    tcase_add_test(tc, a_text_that_is_cut_is_written_once);
-    tcase_add_test(tc, a_restart_does_not_forget_those_that_come_later);
-    tcase_add_loop_test(tc, a_vpa_that_is_switched_off_is_not_paused, 0, 2);
-    tcase_add_test(tc, without_proofs_nothing_is_paused);
-    tcase_add_test(tc, a_condition_that_cannot_be_taken_back_is_tried_again);
-    tcase_add_test(tc, without_the_right_the_condition_is_missed_once);
-    tcase_add_test(tc, a_refused_condition_is_tried_again_after_ten_minutes);
-    tcase_add_test(tc, a_condition_is_added_to_those_there_are);
-    tcase_add_loop_test(tc, several_vpas_stop_what_they_are_in, 0, 2);
-    tcase_add_loop_test(tc, a_replacement_is_tried_before_the_first_eviction, 0,
-                        VPA_COUNT(dry_runs));
-    tcase_add_loop_test(tc, refused_dry_runs_pause_neither_namespaces_nor_the_cluster, 0, 2);
-    tcase_add_test(tc, dry_runs_without_values_pause_the_cluster);
-    tcase_add_test(tc, what_is_to_get_no_token_is_not_tried);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("updater_prove", setup, teardown);
 }

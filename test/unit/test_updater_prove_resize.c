@@ -44,8 +44,7 @@ static void show_first_pod(const char *resize)
     show_resizing(0, server.request, resize);
 }
 
-START_TEST(resizes_that_are_never_carried_out_are_no_storm)
-{
+TEST_EACH(resizes_that_are_never_carried_out_are_no_storm, stuck) {
     server.mode = "InPlace";
     learn();
     updater_pass(server.updater);
@@ -59,11 +58,9 @@ START_TEST(resizes_that_are_never_carried_out_are_no_storm)
     for (size_t i = 0; i < server.call_count; i++)
         ck_assert_str_eq(server.calls[i], "p00-00/resize");
 }
-END_TEST
 
 /* The kubelet has had a minute, whatever somebody makes of the time of day. */
-START_TEST(a_resize_is_not_given_up_when_the_clock_is_set)
-{
+TEST_TIMES(a_resize_is_not_given_up_when_the_clock_is_set, 2) {
     static const char *const modes[] = {"InPlace", "InPlaceOrRecreate"};
 
     server.mode = modes[_i];
@@ -80,7 +77,6 @@ START_TEST(a_resize_is_not_given_up_when_the_clock_is_set)
     pass_for(stuck[2].minutes);
     ck_assert_double_eq(failed_proofs("NotResized"), 1);
 }
-END_TEST
 
 static double resized(void)
 {
@@ -106,8 +102,8 @@ static const int waiting_pods[] = {1, 3, 9};
 
 /* Neither do they go first, nor does what becomes of them say anything of the others; and what they
  * have been sent already is sent to them without a word. */
-START_TEST(pods_that_wait_for_their_kubelet_keep_nobody)
-{
+TEST_TIMES(pods_that_wait_for_their_kubelet_keep_nobody,
+           VPA_COUNT(waiting) * VPA_COUNT(waiting_pods)) {
     size_t kind = (size_t)_i / VPA_COUNT(waiting_pods);
     int count = waiting_pods[(size_t)_i % VPA_COUNT(waiting_pods)];
     vpa_auto_free char *healthy = vpa_xprintf("p00-%02d/resize", count);
@@ -126,11 +122,9 @@ START_TEST(pods_that_wait_for_their_kubelet_keep_nobody)
     ck_assert_double_eq(failed_proofs("NotResized"), 0);
     ck_assert(count == 9 || was_called("p00-09/resize"));
 }
-END_TEST
 
 /* The node of one pod has no room, which says nothing of what the others are to have. */
-START_TEST(a_resize_that_waits_for_room_keeps_nobody)
-{
+TEST_TIMES(a_resize_that_waits_for_room_keeps_nobody, 2) {
     server.mode = _i ? "InPlaceOrRecreate" : "InPlace";
     learn();
     pass_for(1);
@@ -142,11 +136,9 @@ START_TEST(a_resize_that_waits_for_room_keeps_nobody)
     ck_assert(was_called("p00-02/resize"));
     ck_assert_double_eq(failed_proofs("NotResized"), 0);
 }
-END_TEST
 
 /* The values may be good for others: when the pause is over another pod shows it. */
-START_TEST(a_resize_that_fails_is_tried_again_with_another_pod)
-{
+TEST(a_resize_that_fails_is_tried_again_with_another_pod) {
     server.mode = "InPlace";
     learn();
     pass_for(1);
@@ -161,11 +153,9 @@ START_TEST(a_resize_that_fails_is_tried_again_with_another_pod)
     ck_assert(was_called("p00-09/resize"));
     ck_assert_double_eq(failed_proofs("NotResized"), 1);
 }
-END_TEST
 
 /* It has waited for hours, and is sent another size: it has five minutes for that, too. */
-START_TEST(a_pod_that_is_sent_another_size_has_its_time)
-{
+TEST(a_pod_that_is_sent_another_size_has_its_time) {
     server.mode = "InPlace";
     server.pods_per_vpa = 2;
     start(0);
@@ -184,7 +174,6 @@ START_TEST(a_pod_that_is_sent_another_size_has_its_time)
     pass_for(3);
     ck_assert(was_called("p00-00/eviction"));
 }
-END_TEST
 
 static char *replaced(const char *text, const char *from, const char *to)
 {
@@ -196,8 +185,7 @@ static char *replaced(const char *text, const char *from, const char *to)
 
 /* The cpu of a pod does not wait for a memory limit that its server does not lower (Kubernetes
  * 1.33). */
-START_TEST(a_memory_limit_that_is_not_lowered_keeps_no_cpu)
-{
+TEST(a_memory_limit_that_is_not_lowered_keeps_no_cpu) {
     server.mode = "InPlace";
     server.pods_per_vpa = 2;
     server.resize_refusal =
@@ -225,11 +213,9 @@ START_TEST(a_memory_limit_that_is_not_lowered_keeps_no_cpu)
     ck_assert_ptr_nonnull(strstr(server.last_body, "\"value\":\"2\""));
     ck_assert_ptr_null(strstr(server.last_body, "memory"));
 }
-END_TEST
 
 /* The pod that was evicted has just gone; for another one it is not too late. */
-START_TEST(a_replacement_is_waited_for_by_a_clock_that_nobody_sets)
-{
+TEST(a_replacement_is_waited_for_by_a_clock_that_nobody_sets) {
     server.lost = true;
     learn();
     pass_for(1);
@@ -240,12 +226,10 @@ START_TEST(a_replacement_is_waited_for_by_a_clock_that_nobody_sets)
     ck_assert_ptr_null(strstr(condition(), "\"status\":\"True\""));
     ck_assert_uint_eq(server.call_count, 1);
 }
-END_TEST
 
 /* The first pod runs with its new size: the others follow in the next pass, as many as may go at
  * once. */
-START_TEST(a_resize_that_was_carried_out_lets_the_others_follow)
-{
+TEST(a_resize_that_was_carried_out_lets_the_others_follow) {
     server.mode = "InPlace";
     learn();
     pass_for(1);
@@ -254,12 +238,10 @@ START_TEST(a_resize_that_was_carried_out_lets_the_others_follow)
     pass_for(1);
     ck_assert_uint_eq(server.call_count, 10);
 }
-END_TEST
 
 /* A resize that was accepted, and of which nothing is seen for two minutes, is no proof of
  * anything: other pods are not kept waiting. */
-START_TEST(a_resize_of_which_nothing_is_seen_is_dropped)
-{
+TEST(a_resize_of_which_nothing_is_seen_is_dropped) {
     server.mode = "InPlace";
     learn();
     pass_for(2);
@@ -268,7 +250,6 @@ START_TEST(a_resize_of_which_nothing_is_seen_is_dropped)
     ck_assert_uint_ge(server.call_count, 2);
     ck_assert_double_eq(failed_proofs("NotResized"), 0);
 }
-END_TEST
 
 #define RESTARTS                                                                                   \
     "\"resizePolicy\":[{\"resourceName\":\"cpu\",\"restartPolicy\":\"RestartContainer\"}],"
@@ -280,8 +261,7 @@ END_TEST
 
 /* It was restarted because it was resized, which is no crash: when it is ready again the others
  * follow. */
-START_TEST(a_container_that_was_restarted_for_its_resize_has_not_crashed)
-{
+TEST(a_container_that_was_restarted_for_its_resize_has_not_crashed) {
     server.mode = "InPlace";
     server.container = RESTARTS;
     learn();
@@ -292,11 +272,9 @@ START_TEST(a_container_that_was_restarted_for_its_resize_has_not_crashed)
     ck_assert_uint_eq(server.call_count, 6);
     ck_assert_double_eq(failed_proofs("Crashing"), 0);
 }
-END_TEST
 
 /* It does not come back: no other pod is restarted. */
-START_TEST(a_resized_pod_that_is_not_ready_again_keeps_the_others)
-{
+TEST_TIMES(a_resized_pod_that_is_not_ready_again_keeps_the_others, 2) {
     server.mode = "InPlace";
     server.container = _i ? RESTARTS : "";
     learn();
@@ -309,11 +287,9 @@ START_TEST(a_resized_pod_that_is_not_ready_again_keeps_the_others)
     ck_assert_double_eq(failed_proofs("NotReady"), 1);
     ck_assert_uint_eq(server.call_count, 1);
 }
-END_TEST
 
 /* Smaller, and killed for it: one pod is enough to see that. */
-START_TEST(a_resize_that_makes_a_container_crash_is_no_storm)
-{
+TEST_TIMES(a_resize_that_makes_a_container_crash_is_no_storm, 2) {
     server.mode = "InPlace";
     learn();
     pass_for(1);
@@ -323,28 +299,8 @@ START_TEST(a_resize_that_makes_a_container_crash_is_no_storm)
     ck_assert_double_eq(failed_proofs("Crashing"), 1);
     ck_assert_ptr_nonnull(strstr(condition(), "\"type\":\"ResizesPaused\",\"status\":\"True\""));
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("updater_prove_resize");
-    TCase *tc = tcase_create("pass");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_loop_test(tc, resizes_that_are_never_carried_out_are_no_storm, 0, VPA_COUNT(stuck));
-    tcase_add_loop_test(tc, a_resize_is_not_given_up_when_the_clock_is_set, 0, 2);
-    tcase_add_loop_test(tc, pods_that_wait_for_their_kubelet_keep_nobody, 0,
-                        VPA_COUNT(waiting) * VPA_COUNT(waiting_pods));
-    tcase_add_loop_test(tc, a_resize_that_waits_for_room_keeps_nobody, 0, 2);
-    tcase_add_test(tc, a_resize_that_fails_is_tried_again_with_another_pod);
-    tcase_add_test(tc, a_pod_that_is_sent_another_size_has_its_time);
-    tcase_add_test(tc, a_memory_limit_that_is_not_lowered_keeps_no_cpu);
-    tcase_add_test(tc, a_replacement_is_waited_for_by_a_clock_that_nobody_sets);
-    tcase_add_test(tc, a_resize_that_was_carried_out_lets_the_others_follow);
-    tcase_add_test(tc, a_resize_of_which_nothing_is_seen_is_dropped);
-    tcase_add_test(tc, a_container_that_was_restarted_for_its_resize_has_not_crashed);
-    tcase_add_loop_test(tc, a_resized_pod_that_is_not_ready_again_keeps_the_others, 0, 2);
-    tcase_add_loop_test(tc, a_resize_that_makes_a_container_crash_is_no_storm, 0, 2);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("updater_prove_resize", setup, teardown);
 }

@@ -146,8 +146,7 @@ static const struct {
      "is for 3 more of its VPA's 4 pods"},
 };
 
-START_TEST(each_rule_is_told_once)
-{
+TEST_EACH(each_rule_is_told_once, answers) {
     server.mode = answers[_i].mode;
     server.request = answers[_i].request;
     server.policy = answers[_i].policy;
@@ -159,7 +158,6 @@ START_TEST(each_rule_is_told_once)
     ck_assert_str_eq(why(answers[_i].rule), answers[_i].why);
     ck_assert_uint_eq(server.call_count, 0);
 }
-END_TEST
 
 /* What the kubelet and proofs say of resizes. */
 #define CONDITION(reason)                                                                          \
@@ -179,8 +177,7 @@ static const struct {
     {"InPlace", "2", false, false, IN_FORCE("1"), "leave alone nothing-to-change"},
 };
 
-START_TEST(resizes_that_do_not_come)
-{
+TEST_EACH(resizes_that_do_not_come, resizes) {
     server.mode = resizes[_i].mode;
     server.request = resizes[_i].request;
     server.proving = resizes[_i].proving;
@@ -192,11 +189,9 @@ START_TEST(resizes_that_do_not_come)
     ck_assert_msg(vpa_str_starts_with(told(), resizes[_i].told), "%s", told());
     ck_assert_msg(!strstr(strstr(told(), "leave") + 1, "leave"), "%s", told());
 }
-END_TEST
 
 /* It was asked for already, and the node has no room: that is why, not that nothing changes. */
-START_TEST(a_resize_that_the_node_refused)
-{
+TEST(a_resize_that_the_node_refused) {
     server.mode = "InPlace";
     server.request = "2";
     server.status = CONDITION("Infeasible") IN_FORCE("1");
@@ -206,10 +201,8 @@ START_TEST(a_resize_that_the_node_refused)
     ck_assert_str_eq(told(), "leave alone resizing|leave alone infeasible");
     ck_assert_uint_eq(server.call_count, 0);
 }
-END_TEST
 
-START_TEST(without_its_gate_mode_in_place_does_nothing)
-{
+TEST(without_its_gate_mode_in_place_does_nothing) {
     server.mode = "InPlace";
     server.config.common.gates.in_place = false;
     begin_with_ledger(0);
@@ -218,7 +211,6 @@ START_TEST(without_its_gate_mode_in_place_does_nothing)
     ck_assert_str_eq(why("gate"), ": mode InPlace needs the feature gate InPlace, which is off");
     ck_assert_uint_eq(server.call_count, 0);
 }
-END_TEST
 
 /* The scale of a custom resource does not answer when its turn comes. */
 static void scale_breaks(void *ctx)
@@ -227,8 +219,7 @@ static void scale_breaks(void *ctx)
     server.scale_fails = true;
 }
 
-START_TEST(replicas_that_nobody_tells)
-{
+TEST(replicas_that_nobody_tells) {
     server.owner_version = "x.io/v1";
     server.owner_kind = "Clone";
     server.replicas = 10;
@@ -239,7 +230,6 @@ START_TEST(replicas_that_nobody_tells)
     ck_assert_ptr_nonnull(
         strstr(why("replicas-unknown"), "the number of replicas of Clone rs00 is not known"));
 }
-END_TEST
 
 #define STATUS(REASON, CODE, DETAILS)                                                              \
     "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"" REASON                             \
@@ -293,8 +283,7 @@ static const struct {
      "evict not now: tried again in the next pass|leave alone young"},
 };
 
-START_TEST(what_a_server_refuses)
-{
+TEST_EACH(what_a_server_refuses, refusals) {
     server.mode = refusals[_i].mode;
     server.resize_refusal = server.eviction_refusal = refusals[_i].status;
     server.refusal_code = refusals[_i].code;
@@ -305,10 +294,8 @@ START_TEST(what_a_server_refuses)
     pass_for(2);
     ck_assert_str_eq(told(), refusals[_i].told);
 }
-END_TEST
 
-START_TEST(a_refusal_is_news_after_a_server_that_could_not)
-{
+TEST(a_refusal_is_news_after_a_server_that_could_not) {
     server.mode = "InPlace";
     server.resize_refusal = STATUS("ServiceUnavailable", "503", "");
     server.refusal_code = 503;
@@ -322,10 +309,8 @@ START_TEST(a_refusal_is_news_after_a_server_that_could_not)
     ck_assert_str_eq(told(), "resize not now: tried again in the next pass|leave alone young|"
                              "resize refused by the API server");
 }
-END_TEST
 
-START_TEST(a_resize_is_accepted_whatever_becomes_of_its_annotations)
-{
+TEST(a_resize_is_accepted_whatever_becomes_of_its_annotations) {
     server.mode = "InPlace";
     server.annotation_code = 504;
     server.pods_per_vpa = 2;
@@ -334,11 +319,9 @@ START_TEST(a_resize_is_accepted_whatever_becomes_of_its_annotations)
     ck_assert_ptr_nonnull(strstr(told(), "resize accepted"));
     ck_assert_ptr_null(strstr(told(), "not answered"));
 }
-END_TEST
 
 /* What it had before its boost is not known, and so not what it should have. */
-START_TEST(a_marker_that_cannot_be_read)
-{
+TEST(a_marker_that_cannot_be_read) {
     server.mode = "InPlace";
     server.pod = "\"annotations\":{\"vpaCpuStartupBoost/c\":\"{\"},";
     server.pods_per_vpa = 2;
@@ -349,23 +332,19 @@ START_TEST(a_marker_that_cannot_be_read)
         strstr(why("limits-unknown"), "what it should have cannot be calculated"));
     ck_assert_uint_eq(server.call_count, 0);
 }
-END_TEST
 
 /* ---- when it changes ---- */
 
-START_TEST(the_answer_changes_with_the_age_of_the_pods)
-{
+TEST(the_answer_changes_with_the_age_of_the_pods) {
     server.request = "1900m";
     server.pods_per_vpa = 3;
     begin_with_ledger(0);
     pass_for(12 * 60);
     ck_assert_str_eq(told(), "leave alone young|leave alone in-bounds");
 }
-END_TEST
 
 /* A VPA that was changed is told everything anew. */
-START_TEST(a_changed_vpa_is_told_again)
-{
+TEST(a_changed_vpa_is_told_again) {
     server.pods_per_vpa = 1;
     begin_with_ledger(0);
     pass_for(3);
@@ -374,11 +353,9 @@ START_TEST(a_changed_vpa_is_told_again)
     pass_for(3);
     ck_assert_str_eq(told(), "leave alone min-replicas|leave alone min-replicas");
 }
-END_TEST
 
 /* Half of ten pods may go: the others wait for the next pass, and are told so once. */
-START_TEST(pods_that_have_to_wait)
-{
+TEST(pods_that_have_to_wait) {
     server.stuck = true;
     begin_with_ledger(0);
     pass_for(5);
@@ -386,7 +363,6 @@ START_TEST(pods_that_have_to_wait)
     ck_assert_ptr_null(strstr(strstr(told(), "leave alone budget") + 1, "leave alone budget"));
     ck_assert_ptr_nonnull(strstr(told(), "leave alone evicted"));
 }
-END_TEST
 
 static void replace_third(void *ctx)
 {
@@ -396,8 +372,7 @@ static void replace_third(void *ctx)
 
 /* One eviction a second. The third pod is another one when its turn comes: nobody left it alone,
  * and nothing is told of the others that had to wait. */
-START_TEST(a_pod_that_went_while_it_waited_is_not_told)
-{
+TEST_TIMES(a_pod_that_went_while_it_waited_is_not_told, 2) {
     static const double rates[] = {1, -1};
 
     server.config.eviction_rate_limit = rates[_i];
@@ -408,7 +383,6 @@ START_TEST(a_pod_that_went_while_it_waited_is_not_told)
     ck_assert_uint_eq(server.call_count, 3);
     ck_assert_str_eq(told(), "evict accepted|evict accepted|evict accepted");
 }
-END_TEST
 
 static void lose_three(void *ctx)
 {
@@ -421,18 +395,15 @@ static void lose_three(void *ctx)
 }
 
 /* While the third one waited for the limiter others went: it is the first that may not. */
-START_TEST(a_pod_that_may_not_go_any_more_is_told)
-{
+TEST(a_pod_that_may_not_go_any_more_is_told) {
     server.config.eviction_rate_limit = 1;
     begin_with_ledger(1);
     pass_with(lose_three, 1500 * VPA_MILLISECOND);
     ck_assert_str_eq(told(), "evict accepted|evict accepted|leave alone budget");
     ck_assert_msg(vpa_str_starts_with(why("budget"), "p00-02: "), "%s", why("budget"));
 }
-END_TEST
 
-START_TEST(a_refusal_in_every_pass_is_entered_once)
-{
+TEST(a_refusal_in_every_pass_is_entered_once) {
     server.refuse = 1;
     server.pods_per_vpa = 4;
     begin_with_ledger(0);
@@ -440,20 +411,16 @@ START_TEST(a_refusal_in_every_pass_is_entered_once)
     ck_assert_uint_ge(server.call_count, 8);
     ck_assert_str_eq(told(), "evict refused by a PodDisruptionBudget");
 }
-END_TEST
 
-START_TEST(a_group_waits_for_its_proof_and_for_the_pause)
-{
+TEST(a_group_waits_for_its_proof_and_for_the_pause) {
     server.proving = true;
     begin_with_ledger(0);
     pass_for(6);
     ck_assert_str_eq(told(), "evict accepted|leave alone proof|pause evictions NotPatched|"
                              "leave alone paused");
 }
-END_TEST
 
-START_TEST(a_proof_that_helped_is_told)
-{
+TEST(a_proof_that_helped_is_told) {
     server.proving = true;
     server.reborn = "2";
     server.pods_per_vpa = 2;
@@ -462,13 +429,11 @@ START_TEST(a_proof_that_helped_is_told)
     ck_assert_str_eq(
         told(), "evict accepted|leave alone budget|go on Good|evict accepted|leave alone young");
 }
-END_TEST
 
 /* ---- what is remembered ---- */
 
 /* A VPA that is gone takes along what it was told, and nothing of the others. */
-START_TEST(what_is_known_goes_with_its_vpa)
-{
+TEST(what_is_known_goes_with_its_vpa) {
     struct pass_env *env;
 
     server.vpas = 3;
@@ -489,11 +454,9 @@ START_TEST(what_is_known_goes_with_its_vpa)
         ck_assert_int_eq(note && note->told.recent, i > 0);
     }
 }
-END_TEST
 
 /* What a VPA does not hear for ten to twenty passes is told again, what it hears is not. */
-START_TEST(silence_of_twenty_passes_forgets)
-{
+TEST(silence_of_twenty_passes_forgets) {
     static const struct vpa_object vpa = {.meta = {.ns = "n", .name = "a"}};
     struct pass_env *env;
     struct told *told;
@@ -511,12 +474,10 @@ START_TEST(silence_of_twenty_passes_forgets)
     for (int rest = VPA_REST_NONE; rest < VPA_REST_COUNT; rest++)
         ck_assert(updater_told_news(env, told, (enum vpa_rest)rest));
 }
-END_TEST
 
 /* ---- passes ---- */
 
-START_TEST(a_pass_that_does_nothing_says_why)
-{
+TEST(a_pass_that_does_nothing_says_why) {
     server.panic = true;
     server.pods_per_vpa = 1;
     begin_with_ledger(0);
@@ -526,11 +487,9 @@ START_TEST(a_pass_that_does_nothing_says_why)
     pass_for(3);
     ck_assert_str_eq(told(), "do nothing panic|go on panic|leave alone min-replicas");
 }
-END_TEST
 
 /* Whatever keeps passes from doing anything is told once, and that it is over. */
-START_TEST(a_webhook_that_is_away_is_told)
-{
+TEST(a_webhook_that_is_away_is_told) {
     server.config.use_admission_status = true;
     server.pods_per_vpa = 1;
     begin_with_ledger(0);
@@ -540,13 +499,11 @@ START_TEST(a_webhook_that_is_away_is_told)
     pass_for(1);
     ck_assert_str_eq(told(), "do nothing webhook|go on webhook|leave alone min-replicas");
 }
-END_TEST
 
 /* ---- bounds ---- */
 
 /* More VPAs than a pass may tell of: nothing is lost, and no pass tells more. */
-START_TEST(a_large_cluster_is_told_bit_by_bit)
-{
+TEST(a_large_cluster_is_told_bit_by_bit) {
     size_t before = 0, now = 0;
 
     server.vpas = CALLS_MAX;
@@ -565,11 +522,9 @@ START_TEST(a_large_cluster_is_told_bit_by_bit)
     ck_assert_uint_eq(updater_env(server.updater)->rest_room, UPDATER_TOLD_MAX);
     ck_assert_uint_eq(updater_env(server.updater)->notes.count, CALLS_MAX);
 }
-END_TEST
 
 /* When there is no room left in a pass a rule is news in one of the next. */
-START_TEST(a_rule_that_found_no_room_is_news_later)
-{
+TEST(a_rule_that_found_no_room_is_news_later) {
     const struct vpa_object vpa = {.meta = {.ns = "n", .name = "v", .uid = "u"}};
 
     begin_with_ledger(0);
@@ -591,37 +546,8 @@ START_TEST(a_rule_that_found_no_room_is_news_later)
     ck_assert(!updater_told_news(env, NULL, VPA_REST_BUDGET)); /* nobody writes it down */
     ck_assert_uint_eq(env->rest_room, 1);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("updater_rest");
-    TCase *tc = tcase_create("rest");
-
-    tcase_add_checked_fixture(tc, setup, teardown_all);
-    tcase_add_loop_test(tc, each_rule_is_told_once, 0, VPA_COUNT(answers));
-    tcase_add_loop_test(tc, resizes_that_do_not_come, 0, VPA_COUNT(resizes));
-    tcase_add_test(tc, a_resize_that_the_node_refused);
-    tcase_add_test(tc, the_answer_changes_with_the_age_of_the_pods);
-    tcase_add_test(tc, a_changed_vpa_is_told_again);
-    tcase_add_test(tc, a_rule_that_found_no_room_is_news_later);
-    tcase_add_test(tc, pods_that_have_to_wait);
-    tcase_add_loop_test(tc, a_pod_that_went_while_it_waited_is_not_told, 0, 2);
-    tcase_add_test(tc, a_pod_that_may_not_go_any_more_is_told);
-    tcase_add_test(tc, without_its_gate_mode_in_place_does_nothing);
-    tcase_add_test(tc, replicas_that_nobody_tells);
-    tcase_add_test(tc, a_resize_is_accepted_whatever_becomes_of_its_annotations);
-    tcase_add_loop_test(tc, what_a_server_refuses, 0, VPA_COUNT(refusals));
-    tcase_add_test(tc, a_refusal_is_news_after_a_server_that_could_not);
-    tcase_add_test(tc, a_marker_that_cannot_be_read);
-    tcase_add_test(tc, a_refusal_in_every_pass_is_entered_once);
-    tcase_add_test(tc, a_group_waits_for_its_proof_and_for_the_pause);
-    tcase_add_test(tc, a_proof_that_helped_is_told);
-    tcase_add_test(tc, a_pass_that_does_nothing_says_why);
-    tcase_add_test(tc, a_webhook_that_is_away_is_told);
-    tcase_add_test(tc, what_is_known_goes_with_its_vpa);
-    tcase_add_test(tc, silence_of_twenty_passes_forgets);
-    tcase_add_test(tc, a_large_cluster_is_told_bit_by_bit);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("updater_rest", setup, teardown_all);
 }

@@ -9,8 +9,7 @@
 
 /* ---- what stops a pass ---- */
 
-START_TEST(panic_stops_everything_until_it_goes)
-{
+TEST(panic_stops_everything_until_it_goes) {
     server.panic = true;
     start(0);
     updater_pass(server.updater);
@@ -19,21 +18,17 @@ START_TEST(panic_stops_everything_until_it_goes)
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 5);
 }
-END_TEST
 
-START_TEST(panic_stops_a_pass_under_way)
-{
+TEST(panic_stops_a_pass_under_way) {
     server.panic_at = 2;
     start(1);
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 2);
 }
-END_TEST
 
 /* What is under way and not answered then may be carried out: who goes is missing until he is back.
  */
-START_TEST(a_panic_does_not_forget_what_was_under_way)
-{
+TEST(a_panic_does_not_forget_what_was_under_way) {
     server.pods_per_vpa = 4;
     server.config.eviction_tolerance = 0.25;
     server.delay = 10 * VPA_SECOND;
@@ -53,7 +48,6 @@ START_TEST(a_panic_does_not_forget_what_was_under_way)
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 2);
 }
-END_TEST
 
 static void on_panic_timer(void *ctx)
 {
@@ -68,8 +62,7 @@ static const struct {
     size_t calls_max; /* before the panic */
 } slow_rates[] = {{0.1, -1, 1}, {-1, 1, 2}};
 
-START_TEST(panic_stops_what_waits)
-{
+TEST_EACH(panic_stops_what_waits, slow_rates) {
     struct vpa_timer *timer = vpa_timer_new(server.loop, on_panic_timer, NULL);
     int64_t begun;
 
@@ -88,11 +81,9 @@ START_TEST(panic_stops_what_waits)
     ck_assert_uint_le(server.call_count, slow_rates[_i].calls_max);
     vpa_timer_free(timer);
 }
-END_TEST
 
 /* Nothing is taken from the bucket while nothing may be changed. */
-START_TEST(panic_takes_no_token)
-{
+TEST(panic_takes_no_token) {
     struct pass pass;
     struct vpa_rate *rate;
 
@@ -106,7 +97,6 @@ START_TEST(panic_takes_no_token)
     ck_assert_int_eq(updater_pass_take_token(&pass, rate), PASS_TOKEN_TAKEN);
     updater_pass_release(&pass);
 }
-END_TEST
 
 /* ---- requests under way ---- */
 
@@ -125,8 +115,7 @@ static struct action *send(struct pass *pass, size_t i)
 }
 
 /* Whichever is answered first: each is dealt with once, and no other one with it. */
-START_TEST(answers_come_in_any_order)
-{
+TEST_TIMES(answers_come_in_any_order, 6) {
     static const size_t orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
                                        {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
     struct action *actions[3];
@@ -160,7 +149,6 @@ START_TEST(answers_come_in_any_order)
     ck_assert_uint_eq(pass.in_flight, 0);
     updater_pass_release(&pass);
 }
-END_TEST
 
 /* ---- caches that are behind (U23) ---- */
 
@@ -178,8 +166,7 @@ static bool ledger_says(struct vpa_ledger *ledger, const char *text)
 }
 
 /* A watch that is frozen: what happened meanwhile, a panic say, would not be known. */
-START_TEST(nothing_rests_on_an_old_cache)
-{
+TEST_EACH(nothing_rests_on_an_old_cache, watched) {
     vpa_auto_free char *which = vpa_xprintf("cache=\"%s\"", watched[_i] + 1);
 
     struct vpa_ledger *ledger =
@@ -205,11 +192,9 @@ START_TEST(nothing_rests_on_an_old_cache)
     updater_env(server.updater)->ledger = NULL;
     vpa_ledger_free(ledger);
 }
-END_TEST
 
 /* For the probe: each cache, those of owners too, and which one it is. */
-START_TEST(ready_is_who_is_in_step)
-{
+TEST_TIMES(ready_is_who_is_in_step, 4) {
     static const char *const caches[] = {"/pods", "/verticalpodautoscalers", "/limitranges",
                                          "/replicasets"};
     vpa_auto_free char *said = vpa_xprintf("the cache of %s was in step ", caches[_i] + 1);
@@ -226,20 +211,16 @@ START_TEST(ready_is_who_is_in_step)
     vpa_loop_pump(server.loop, 12 * VPA_MINUTE);
     ck_assert(updater_is_ready(server.updater, &why));
 }
-END_TEST
 
-START_TEST(a_silent_server_that_answers_is_no_reason_to_stop)
-{
+TEST(a_silent_server_that_answers_is_no_reason_to_stop) {
     start(0);
     vpa_loop_pump(server.loop, VPA_HOUR);
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 5);
 }
-END_TEST
 
 /* In the middle of a pass as well. */
-START_TEST(a_cache_that_falls_behind_stops_a_pass)
-{
+TEST(a_cache_that_falls_behind_stops_a_pass) {
     server.config.interval = 10 * VPA_MINUTE;
     server.config.eviction_rate_limit = 0.02; /* every 50 s */
     server.stuck = true;
@@ -248,13 +229,11 @@ START_TEST(a_cache_that_falls_behind_stops_a_pass)
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 2); /* at 0 s and 50 s */
 }
-END_TEST
 
 /* ---- decisions that wait (U23) ---- */
 
 /* A server that asks for pauses does not hold the pass: ten times a minute once. */
-START_TEST(a_decision_that_waits_too_long_is_dropped)
-{
+TEST(a_decision_that_waits_too_long_is_dropped) {
     int64_t begun;
 
     server.pods_per_vpa = 2;
@@ -266,12 +245,10 @@ START_TEST(a_decision_that_waits_too_long_is_dropped)
     ck_assert_int_le(vpa_loop_monotonic(server.loop) - begun, 61 * VPA_SECOND); /* one by one */
     ck_assert_uint_eq(server.call_count, 4); /* each at once and after 20 s */
 }
-END_TEST
 
 /* ---- passes that cannot get on ---- */
 
-START_TEST(a_pass_that_hangs_says_so_within_an_interval)
-{
+TEST(a_pass_that_hangs_says_so_within_an_interval) {
     int64_t begun;
 
     capture_log(0);
@@ -286,17 +263,14 @@ START_TEST(a_pass_that_hangs_says_so_within_an_interval)
     ck_assert_uint_ge(logged("reading the status lease"), 1);
     ck_assert_uint_eq(server.call_count, 0);
 }
-END_TEST
 
-START_TEST(a_pass_in_time_says_nothing)
-{
+TEST(a_pass_in_time_says_nothing) {
     capture_log(0);
     start(0);
     updater_pass(server.updater);
     vpa_loop_pump(server.loop, 2 * VPA_MINUTE);
     ck_assert_uint_eq(logged("cannot get on"), 0);
 }
-END_TEST
 
 static bool leads(void *ctx)
 {
@@ -305,8 +279,7 @@ static bool leads(void *ctx)
     return s->call_count < 3;
 }
 
-START_TEST(lost_leadership_stops_a_pass)
-{
+TEST(lost_leadership_stops_a_pass) {
     server.may_act = leads;
     start(1);
     updater_pass(server.updater);
@@ -314,7 +287,6 @@ START_TEST(lost_leadership_stops_a_pass)
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 3);
 }
-END_TEST
 
 static bool never(void *ctx)
 {
@@ -323,8 +295,7 @@ static bool never(void *ctx)
 }
 
 /* Who may do nothing asks for nothing. */
-START_TEST(who_does_not_lead_reads_no_lease)
-{
+TEST(who_does_not_lead_reads_no_lease) {
     server.config.use_admission_status = true;
     server.renewed = "2026-03-01T12:00:00.000000Z";
     server.may_act = never;
@@ -333,14 +304,12 @@ START_TEST(who_does_not_lead_reads_no_lease)
     ck_assert_uint_eq(server.call_count, 0);
     ck_assert_uint_eq(server.lease_reads, 0);
 }
-END_TEST
 
 /* Of the caches of objects and those of owners each one counts. */
 static const char *const filling[] = {"/pods", "/verticalpodautoscalers", "/limitranges",
                                       "/replicasets"};
 
-START_TEST(a_pass_waits_for_every_cache)
-{
+TEST_EACH(a_pass_waits_for_every_cache, filling) {
     struct vpa_ledger *ledger =
         vpa_ledger_new(&(struct vpa_ledger_flags){.memory = 1 << 20, .file = ""});
 
@@ -356,12 +325,10 @@ START_TEST(a_pass_waits_for_every_cache)
     updater_env(server.updater)->ledger = NULL;
     vpa_ledger_free(ledger);
 }
-END_TEST
 
 /* The owner of another pod was asked for, and that has taken a whole interval: what was found out
  * by then gives pods to the wrong VPA. */
-START_TEST(half_a_selection_is_none)
-{
+TEST_TIMES(half_a_selection_is_none, 2) {
     if (_i == 1) { /* the end of a boost of which the marker is left: no limiter holds that up */
         server.mode = "Off";
         server.boost = "\"startupBoost\":{\"cpu\":{\"durationSeconds\":60}},";
@@ -380,10 +347,8 @@ START_TEST(half_a_selection_is_none)
     ck_assert_uint_eq(server.call_count, _i == 1 ? 0 : 5);
     ck_assert_uint_eq(server.annotated, _i == 1 ? 10 : 0);
 }
-END_TEST
 
-START_TEST(shutdown_waits_for_what_is_under_way)
-{
+TEST(shutdown_waits_for_what_is_under_way) {
     server.stop_at = 2;
     start(2);
     updater_pass(server.updater);
@@ -393,10 +358,8 @@ START_TEST(shutdown_waits_for_what_is_under_way)
                                (const char *const[]){"3", "Recreate", "v00", "n", NULL}),
                         2);
 }
-END_TEST
 
-START_TEST(shutdown_does_not_wait_for_ever)
-{
+TEST(shutdown_does_not_wait_for_ever) {
     int64_t begun;
 
     server.stop_at = 2;
@@ -406,7 +369,6 @@ START_TEST(shutdown_does_not_wait_for_ever)
     updater_pass(server.updater);
     ck_assert_int_le(vpa_loop_monotonic(server.loop) - begun, 5 * VPA_SECOND);
 }
-END_TEST
 
 static const struct {
     const char *renewed;
@@ -417,8 +379,7 @@ static const struct {
     {NULL, 0},
 };
 
-START_TEST(the_webhook_must_be_alive)
-{
+TEST_EACH(the_webhook_must_be_alive, leases) {
     server.config.use_admission_status = true;
     server.renewed = leases[_i].renewed;
     start(0);
@@ -426,12 +387,10 @@ START_TEST(the_webhook_must_be_alive)
     ck_assert_uint_eq(server.call_count, leases[_i].evictions);
     ck_assert_uint_ge(server.lease_reads, 1);
 }
-END_TEST
 
 /* The object that the pass works with came while it waited for the lease, and is replaced while it
  * waits for answers. */
-START_TEST(a_vpa_may_change_at_any_time)
-{
+TEST(a_vpa_may_change_at_any_time) {
     server.config.use_admission_status = true;
     server.renewed = "2026-03-01T12:00:00.000000Z";
     server.touch = true;
@@ -439,10 +398,8 @@ START_TEST(a_vpa_may_change_at_any_time)
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 5);
 }
-END_TEST
 
-START_TEST(a_pass_that_finds_nothing_reads_only_the_lease)
-{
+TEST(a_pass_that_finds_nothing_reads_only_the_lease) {
     server.config.use_admission_status = true;
     server.renewed = "2026-03-01T12:00:00.000000Z";
     server.request = "2";
@@ -454,10 +411,8 @@ START_TEST(a_pass_that_finds_nothing_reads_only_the_lease)
     ck_assert_uint_eq(server.lease_reads, 1);
     ck_assert_uint_eq(server.streams, streams);
 }
-END_TEST
 
-START_TEST(the_limiter_ends_the_pass)
-{
+TEST(the_limiter_ends_the_pass) {
     server.vpas = 2;
     server.config.eviction_rate_limit = 0.01;
     start(0);
@@ -470,10 +425,8 @@ START_TEST(the_limiter_ends_the_pass)
                                      NULL}),
         1);
 }
-END_TEST
 
-START_TEST(the_limiter_spaces_requests)
-{
+TEST(the_limiter_spaces_requests) {
     int64_t begun;
 
     server.config.eviction_rate_limit = 10;
@@ -485,38 +438,8 @@ START_TEST(the_limiter_spaces_requests)
     ck_assert_uint_eq(server.call_count, 5);
     ck_assert_int_eq(vpa_loop_monotonic(server.loop) - begun, 400 * VPA_MILLISECOND);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("updater_stop");
-    TCase *tc = tcase_create("pass");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, panic_stops_everything_until_it_goes);
-    tcase_add_test(tc, panic_stops_a_pass_under_way);
-    tcase_add_test(tc, a_panic_does_not_forget_what_was_under_way);
-    tcase_add_loop_test(tc, panic_stops_what_waits, 0, VPA_COUNT(slow_rates));
-    tcase_add_test(tc, panic_takes_no_token);
-    tcase_add_loop_test(tc, answers_come_in_any_order, 0, 6);
-    tcase_add_loop_test(tc, nothing_rests_on_an_old_cache, 0, VPA_COUNT(watched));
-    tcase_add_loop_test(tc, ready_is_who_is_in_step, 0, 4);
-    tcase_add_test(tc, a_silent_server_that_answers_is_no_reason_to_stop);
-    tcase_add_test(tc, a_cache_that_falls_behind_stops_a_pass);
-    tcase_add_test(tc, a_decision_that_waits_too_long_is_dropped);
-    tcase_add_test(tc, a_pass_that_hangs_says_so_within_an_interval);
-    tcase_add_test(tc, a_pass_in_time_says_nothing);
-    tcase_add_test(tc, lost_leadership_stops_a_pass);
-    tcase_add_test(tc, who_does_not_lead_reads_no_lease);
-    tcase_add_loop_test(tc, a_pass_waits_for_every_cache, 0, VPA_COUNT(filling));
-    tcase_add_loop_test(tc, half_a_selection_is_none, 0, 2);
-    tcase_add_test(tc, shutdown_waits_for_what_is_under_way);
-    tcase_add_test(tc, shutdown_does_not_wait_for_ever);
-    tcase_add_loop_test(tc, the_webhook_must_be_alive, 0, VPA_COUNT(leases));
-    tcase_add_test(tc, a_vpa_may_change_at_any_time);
-    tcase_add_test(tc, a_pass_that_finds_nothing_reads_only_the_lease);
-    tcase_add_test(tc, the_limiter_ends_the_pass);
-    tcase_add_test(tc, the_limiter_spaces_requests);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("updater_stop", setup, teardown);
 }

@@ -46,8 +46,7 @@ static void teardown(void)
     stop_client();
 }
 
-START_TEST(bad_objects_are_unknown)
-{
+TEST(bad_objects_are_unknown) {
     size_t count;
     struct vpa_error err;
 
@@ -78,11 +77,9 @@ START_TEST(bad_objects_are_unknown)
     ck_assert_ptr_nonnull(limits[0]->error);
     updater_store_unpin(store);
 }
-END_TEST
 
 /* A pass that holds the pods of before while a list brings others. */
-START_TEST(a_list_drops_what_is_gone)
-{
+TEST(a_list_drops_what_is_gone) {
     size_t count;
 
     updater_store_start(store);
@@ -104,10 +101,8 @@ START_TEST(a_list_drops_what_is_gone)
     ck_assert_uint_eq(count, 0);
     updater_store_unpin(store);
 }
-END_TEST
 
-START_TEST(the_oldest_cache_is_told)
-{
+TEST(the_oldest_cache_is_told) {
     const char *what = "";
 
     updater_store_start(store);
@@ -121,10 +116,8 @@ START_TEST(the_oldest_cache_is_told)
     ck_assert_int_gt(updater_store_age(store, vpa_loop_monotonic(loop), &what), 2 * VPA_MINUTE);
     ck_assert_str_eq(what, "pods");
 }
-END_TEST
 
-START_TEST(config_maps_that_we_may_not_read_have_no_age)
-{
+TEST(config_maps_that_we_may_not_read_have_no_age) {
     const char *what = "";
 
     sim_cluster_answer(
@@ -135,29 +128,16 @@ START_TEST(config_maps_that_we_may_not_read_have_no_age)
     ck_assert_int_le(updater_store_age(store, vpa_loop_monotonic(loop), &what), 90 * VPA_SECOND);
     ck_assert(!updater_store_panic(store));
 }
-END_TEST
 
-START_TEST(a_panic_is_seen)
-{
+TEST(a_panic_is_seen) {
     sim_cluster_put_text(sim, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{"
                               "\"name\":\"vpa-panic\",\"namespace\":\"kube-system\"}}");
     updater_store_start(store);
     vpa_loop_pump(loop, VPA_SECOND);
     ck_assert(updater_store_panic(store));
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("updater_store");
-    TCase *c = tcase_create("store");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_test(c, bad_objects_are_unknown);
-    tcase_add_test(c, a_list_drops_what_is_gone);
-    tcase_add_test(c, the_oldest_cache_is_told);
-    tcase_add_test(c, config_maps_that_we_may_not_read_have_no_age);
-    tcase_add_test(c, a_panic_is_seen);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("updater_store", setup, teardown);
 }

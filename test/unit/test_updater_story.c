@@ -149,8 +149,7 @@ static const struct story stories[] = {
     {.name = "the mode Off", .mode = "Off", .pods = 2},
 };
 
-START_TEST(is_left_behind_whole)
-{
+TEST_EACH(is_left_behind_whole, stories) {
     const struct story *s = &stories[_i];
 
     server.mode = s->mode;
@@ -173,22 +172,12 @@ START_TEST(is_left_behind_whole)
     tell_all();
     story_expect(STORIES, s->name);
 }
-END_TEST
 
-START_TEST(each_section_has_its_story)
-{
+TEST(each_section_has_its_story) {
     story_expect_sections(STORIES, VPA_COUNT(stories));
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("updater_story");
-    TCase *tc = tcase_create("story");
-
-    tcase_add_checked_fixture(tc, begin_story, end_story);
-    tcase_add_loop_test(tc, is_left_behind_whole, 0, VPA_COUNT(stories));
-    tcase_add_test(tc, each_section_has_its_story);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("updater_story", begin_story, end_story);
 }

@@ -13,8 +13,7 @@
     "\"code\":403}"
 
 /* Nothing has happened that could be looked at: the next pod is tried. */
-START_TEST(a_refused_change_is_no_trial)
-{
+TEST_TIMES(a_refused_change_is_no_trial, 2) {
     static const char *const modes[] = {"InPlace", "Recreate"};
 
     server.mode = modes[_i];
@@ -23,11 +22,9 @@ START_TEST(a_refused_change_is_no_trial)
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 10);
 }
-END_TEST
 
 /* Of several that are under way the first is looked at, whatever becomes of the others. */
-START_TEST(a_refusal_of_another_pod_ends_no_trial)
-{
+TEST(a_refusal_of_another_pod_ends_no_trial) {
     server.reborn = "2";
     learn();
     updater_pass(server.updater);
@@ -43,7 +40,6 @@ START_TEST(a_refusal_of_another_pod_ends_no_trial)
     ck_assert_double_eq(failed_proofs("NotPatched"), 1);
     ck_assert_double_eq(paused("vpa"), 1);
 }
-END_TEST
 
 /* ---- containers that the webhook leaves alone ---- */
 
@@ -74,8 +70,7 @@ static void show_side(void)
 }
 
 /* A resize would have changed it; the replacement of a pod that is evicted has it as it was. */
-START_TEST(a_replacement_need_not_have_what_the_webhook_leaves_alone)
-{
+TEST(a_replacement_need_not_have_what_the_webhook_leaves_alone) {
     server.mode = "InPlaceOrRecreate";
     server.resize_refusal = FORBIDDEN;
     server.boost = C_IS_OFF;
@@ -88,11 +83,9 @@ START_TEST(a_replacement_need_not_have_what_the_webhook_leaves_alone)
     ck_assert_str_eq(condition(), "");
     ck_assert_uint_eq(evictions(), (size_t)server.pods_per_vpa);
 }
-END_TEST
 
 /* Nor is a pod evicted for it. */
-START_TEST(no_pod_is_evicted_for_what_the_webhook_leaves_alone)
-{
+TEST(no_pod_is_evicted_for_what_the_webhook_leaves_alone) {
     server.mode = "InPlaceOrRecreate";
     server.resize_refusal = FORBIDDEN;
     server.boost = C_IS_OFF;
@@ -101,14 +94,12 @@ START_TEST(no_pod_is_evicted_for_what_the_webhook_leaves_alone)
     ck_assert_uint_eq(server.call_count, (size_t)server.pods_per_vpa);
     ck_assert_uint_eq(evictions(), 0);
 }
-END_TEST
 
 /* ---- pods that do not go ---- */
 
 /* It looks as if nobody had asked: for two minutes that is waited for, and then another is tried.
  */
-START_TEST(an_eviction_of_which_nothing_is_seen_is_dropped)
-{
+TEST(an_eviction_of_which_nothing_is_seen_is_dropped) {
     server.stuck = true;
     server.delay = 0;
     learn();
@@ -118,11 +109,9 @@ START_TEST(an_eviction_of_which_nothing_is_seen_is_dropped)
     ck_assert_uint_eq(server.call_count, 2);
     ck_assert_double_eq(paused("vpa"), 0);
 }
-END_TEST
 
 /* So it is with a resize. */
-START_TEST(a_resize_of_which_nothing_is_seen_is_waited_for_as_long)
-{
+TEST(a_resize_of_which_nothing_is_seen_is_waited_for_as_long) {
     server.mode = "InPlace";
     server.delay = 0;
     learn();
@@ -131,15 +120,13 @@ START_TEST(a_resize_of_which_nothing_is_seen_is_waited_for_as_long)
     pass_for(1);
     ck_assert_uint_eq(server.call_count, 2);
 }
-END_TEST
 
 /* From when its predecessor was seen to be gone, two minutes here, whoever owns it. */
 static const struct {
     const char *version, *kind;
 } owners[] = {{"apps/v1", "ReplicaSet"}, {"x.io/v1", "Clone"}};
 
-START_TEST(a_replacement_has_its_time_to_come)
-{
+TEST_EACH(a_replacement_has_its_time_to_come, owners) {
     server.owner_version = owners[_i].version;
     server.owner_kind = owners[_i].kind;
     server.replicas = 10;
@@ -154,7 +141,6 @@ START_TEST(a_replacement_has_its_time_to_come)
     ck_assert_double_eq(failed_proofs("NoReplacement"), 1);
     ck_assert_uint_eq(server.call_count, 1);
 }
-END_TEST
 
 /* A DaemonSet counts those that are ready, which the pod that is missing is not: what counts is how
  * many it is to have. */
@@ -170,8 +156,7 @@ static void show_daemon_set(int ready, int desired)
     settle();
 }
 
-START_TEST(a_daemon_set_is_not_taken_down_pod_by_pod)
-{
+TEST_TIMES(a_daemon_set_is_not_taken_down_pod_by_pod, 2) {
     server.owner_kind = "DaemonSet";
     server.lost = true;
     learn();
@@ -183,11 +168,9 @@ START_TEST(a_daemon_set_is_not_taken_down_pod_by_pod)
     ck_assert_double_eq(failed_proofs("NoReplacement"), _i == 0);
     ck_assert_uint_eq(server.call_count, (size_t)_i + 1);
 }
-END_TEST
 
 /* Others may take hours to end. */
-START_TEST(an_eviction_that_is_under_way_is_waited_for)
-{
+TEST(an_eviction_that_is_under_way_is_waited_for) {
     server.stuck = true;
     learn();
     updater_pass(server.updater);
@@ -197,11 +180,9 @@ START_TEST(an_eviction_that_is_under_way_is_waited_for)
     ck_assert_uint_eq(server.call_count, 1);
     ck_assert_double_eq(paused("vpa"), 0);
 }
-END_TEST
 
 /* The pod that was resized is another one by now. */
-START_TEST(a_resized_pod_that_went_ends_its_trial)
-{
+TEST(a_resized_pod_that_went_ends_its_trial) {
     server.mode = "InPlace";
     learn();
     updater_pass(server.updater);
@@ -211,7 +192,6 @@ START_TEST(a_resized_pod_that_went_ends_its_trial)
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 2);
 }
-END_TEST
 
 /* ---- both ways ---- */
 
@@ -230,8 +210,7 @@ static void refuse_first_resize(void)
 
 /* The node cannot hold the pod, which is evicted instead: where that helps, resizes are tried
  * again; where nothing comes in its place, that is a failure of its own. */
-START_TEST(an_eviction_instead_of_a_resize)
-{
+TEST_TIMES(an_eviction_instead_of_a_resize, 2) {
     server.mode = "InPlaceOrRecreate";
     server.reborn = "2";
     server.lost = _i;
@@ -253,7 +232,6 @@ START_TEST(an_eviction_instead_of_a_resize)
     else
         ck_assert_uint_eq(server.call_count, 2);
 }
-END_TEST
 
 /* ---- replacements ---- */
 
@@ -267,8 +245,7 @@ static void show_stray(void)
 }
 
 /* A pod that came later than the replacement is looked at, and one that came before is not. */
-START_TEST(the_newest_pod_is_the_replacement)
-{
+TEST(the_newest_pod_is_the_replacement) {
     learn();
     updater_pass(server.updater);
     *generation_of(0, 5) = 3; /* dated behind the one that took its place */
@@ -281,7 +258,6 @@ START_TEST(the_newest_pod_is_the_replacement)
     ck_assert_double_eq(failed_proofs("NotPatched"), 0);
     ck_assert_uint_gt(server.call_count, 1);
 }
-END_TEST
 
 /* ---- what is remembered of VPAs ---- */
 
@@ -297,8 +273,7 @@ static void show_pod_of_template(int p, int template)
 }
 
 /* As controllers of either kind name it. */
-START_TEST(a_template_is_known_by_its_hash)
-{
+TEST_EACH(a_template_is_known_by_its_hash, hashes) {
     vpa_auto_free char *one = vpa_xprintf(",\"%s\":\"1\"", hashes[_i]);
     vpa_auto_free char *two = vpa_xprintf(",\"%s\":\"2\"", hashes[_i]);
 
@@ -311,7 +286,6 @@ START_TEST(a_template_is_known_by_its_hash)
     pass_for(2);
     ck_assert_uint_eq(server.call_count, 2);
 }
-END_TEST
 
 /* Where nothing says what pods are made of, the name of their owner does only where a rollout makes
  * another one: each run of a CronJob is a Job of its own. */
@@ -366,19 +340,16 @@ static void show_run(const char *run)
     settle();
 }
 
-START_TEST(another_run_is_no_other_template)
-{
+TEST_EACH(another_run_is_no_other_template, runs) {
     pause_runs(_i);
     show_run("rs01");
     updater_pass(server.updater);
     ck_assert_double_eq(paused("vpa"), !runs[_i].is_news);
 }
-END_TEST
 
 /* Between two runs there are no pods. A process that begins then does not know what they were made
  * of, and takes those that come first for what was there. */
-START_TEST(a_restart_between_runs_closes_no_breaker)
-{
+TEST_EACH(a_restart_between_runs_closes_no_breaker, runs) {
     pause_runs(_i);
     restart();
     hide_pods(); /* before its first pass */
@@ -394,11 +365,9 @@ START_TEST(a_restart_between_runs_closes_no_breaker)
     updater_pass(server.updater);
     ck_assert_double_eq(paused("vpa"), !runs[_i].is_news);
 }
-END_TEST
 
 /* The only pod was lost: what it was made of is known all the same. */
-START_TEST(a_template_is_mended_while_no_pod_is_there)
-{
+TEST_RANGE(a_template_is_mended_while_no_pod_is_there, 1, 3) {
     server.pods_per_vpa = 1;
     server.config.min_replicas = 1;
     server.labels = ",\"pod-template-hash\":\"1\"";
@@ -412,11 +381,9 @@ START_TEST(a_template_is_mended_while_no_pod_is_there)
     updater_pass(server.updater);
     ck_assert_double_eq(paused("vpa"), _i == 1);
 }
-END_TEST
 
 /* What its pods are like now, whatever they were like when it failed before. */
-START_TEST(an_older_template_is_another_one)
-{
+TEST(an_older_template_is_another_one) {
     learn();
     pass_for(4);
     ck_assert_uint_eq(server.call_count, 1);
@@ -434,11 +401,9 @@ START_TEST(an_older_template_is_another_one)
     pass_for(2);
     ck_assert_uint_eq(server.call_count, 3);
 }
-END_TEST
 
 /* Whoever changes a VPA is believed once. */
-START_TEST(a_vpa_that_was_changed_is_tried_once)
-{
+TEST(a_vpa_that_was_changed_is_tried_once) {
     capture_log(0);
     learn();
     pass_for(4);
@@ -452,11 +417,9 @@ START_TEST(a_vpa_that_was_changed_is_tried_once)
     ck_assert_uint_eq(logged("Updates of this VPA go on"), 1);
     ck_assert_uint_eq(logged("The webhook was away"), 0);
 }
-END_TEST
 
 /* Also while the outcome is awaited. */
-START_TEST(a_vpa_that_was_changed_is_tried_with_one_pod)
-{
+TEST(a_vpa_that_was_changed_is_tried_with_one_pod) {
     learn();
     pass_for(4);
     server.lost = true;
@@ -466,11 +429,9 @@ START_TEST(a_vpa_that_was_changed_is_tried_with_one_pod)
     pass_for(3);
     ck_assert_uint_eq(server.call_count, 2);
 }
-END_TEST
 
 /* VPAs before it in the order take no part in the pass. */
-START_TEST(pods_are_those_of_their_own_vpa)
-{
+TEST(pods_are_those_of_their_own_vpa) {
     server.vpas = 3;
     server.labels = ",\"pod-template-hash\":\"1\"";
     learn();
@@ -492,11 +453,9 @@ START_TEST(pods_are_those_of_their_own_vpa)
     pass_for(2);
     ck_assert_uint_eq(server.call_count, 2);
 }
-END_TEST
 
 /* One that was there when it failed, and comes back, is no other. */
-START_TEST(a_template_that_comes_back_is_no_news)
-{
+TEST(a_template_that_comes_back_is_no_news) {
     learn();
     for (int p = 0; p < server.pods_per_vpa; p++)
         show_pod_of_template(p, p == 9);
@@ -512,7 +471,6 @@ START_TEST(a_template_that_comes_back_is_no_news)
     }
     ck_assert_uint_eq(server.call_count, 1);
 }
-END_TEST
 
 /* Eight templates at once are remembered; of more it is not known which of them is new. */
 static const struct {
@@ -520,8 +478,7 @@ static const struct {
     size_t calls;
 } counts[] = {{0, 2}, {7, 2}, {8, 1}, {10, 1}};
 
-START_TEST(so_many_templates_are_known)
-{
+TEST_EACH(so_many_templates_are_known, counts) {
     learn();
     for (int p = 0; p < server.pods_per_vpa; p++)
         show_pod_of_template(p, counts[_i].templates ? p % counts[_i].templates : p > 0);
@@ -535,11 +492,9 @@ START_TEST(so_many_templates_are_known)
     pass_for(2);
     ck_assert_uint_eq(server.call_count, counts[_i].calls);
 }
-END_TEST
 
 /* A VPA that is gone takes its pause along: whoever makes another one of its name begins anew. */
-START_TEST(a_pause_goes_with_its_vpa)
-{
+TEST(a_pause_goes_with_its_vpa) {
     learn();
     pass_for(3);
     ck_assert_double_eq(paused("vpa"), 1);
@@ -554,11 +509,9 @@ START_TEST(a_pause_goes_with_its_vpa)
     pass_for(1);
     ck_assert_uint_eq(server.call_count, 2);
 }
-END_TEST
 
 /* One that was taken from a backup says itself that it is paused. */
-START_TEST(a_vpa_that_came_back_is_paused_as_it_says)
-{
+TEST(a_vpa_that_came_back_is_paused_as_it_says) {
     learn();
     pass_for(3);
     hide_vpa("v00");
@@ -571,7 +524,6 @@ START_TEST(a_vpa_that_came_back_is_paused_as_it_says)
     ck_assert_double_eq(paused("vpa"), 1);
     ck_assert_uint_eq(server.call_count, 1);
 }
-END_TEST
 
 /* ---- a webhook that was away ---- */
 
@@ -589,8 +541,7 @@ static void show_unready(const char *name)
 
 /* One pod is to show that it patches again. It has the values, and takes its time to get ready:
  * nobody waits for that. */
-START_TEST(values_show_that_the_webhook_is_back)
-{
+TEST(values_show_that_the_webhook_is_back) {
     server.config.use_admission_status = true;
     server.vpas = 3;
     server.acquired = ",\"acquireTime\":\"2026-03-01T12:00:00.000000Z\"";
@@ -610,7 +561,6 @@ START_TEST(values_show_that_the_webhook_is_back)
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 6);
 }
-END_TEST
 
 /* ---- dry runs ---- */
 
@@ -629,8 +579,7 @@ static const struct {
     {.refusal = "exceeded quota", .review_code = 403, .dry_runs = 2},
 };
 
-START_TEST(what_cannot_be_tried_is_looked_at_afterwards)
-{
+TEST_EACH(what_cannot_be_tried_is_looked_at_afterwards, undecided) {
     capture_log(0);
     server.config.prove_evictions = "dry-run";
     server.vpas = 2;
@@ -650,13 +599,11 @@ START_TEST(what_cannot_be_tried_is_looked_at_afterwards)
     ck_assert_uint_eq(server.call_count, 4);
     ck_assert_double_eq(paused("vpa"), 0);
 }
-END_TEST
 
 /* ---- larger pauses ---- */
 
 /* Three namespaces in a row stopped the cluster; the one pod that is tried then lets all go on. */
-START_TEST(one_that_helps_opens_the_cluster_again)
-{
+TEST(one_that_helps_opens_the_cluster_again) {
     capture_log(0);
     server.vpas = 3;
     server.spread = true;
@@ -671,41 +618,8 @@ START_TEST(one_that_helps_opens_the_cluster_again)
     ck_assert_uint_eq(logged("An eviction has helped: evictions go on in the whole cluster"), 1);
     ck_assert_uint_gt(server.call_count, 3 + 3);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("updater_trials");
-    TCase *tc = tcase_create("pass");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_loop_test(tc, a_refused_change_is_no_trial, 0, 2);
-    tcase_add_test(tc, a_replacement_need_not_have_what_the_webhook_leaves_alone);
-    tcase_add_test(tc, no_pod_is_evicted_for_what_the_webhook_leaves_alone);
-    tcase_add_test(tc, a_refusal_of_another_pod_ends_no_trial);
-    tcase_add_test(tc, an_eviction_of_which_nothing_is_seen_is_dropped);
-    tcase_add_test(tc, a_resize_of_which_nothing_is_seen_is_waited_for_as_long);
-    tcase_add_loop_test(tc, a_replacement_has_its_time_to_come, 0, VPA_COUNT(owners));
-    tcase_add_loop_test(tc, a_daemon_set_is_not_taken_down_pod_by_pod, 0, 2);
-    tcase_add_test(tc, an_eviction_that_is_under_way_is_waited_for);
-    tcase_add_test(tc, a_resized_pod_that_went_ends_its_trial);
-    tcase_add_loop_test(tc, an_eviction_instead_of_a_resize, 0, 2);
-    tcase_add_test(tc, a_vpa_that_was_changed_is_tried_once);
-    tcase_add_test(tc, a_vpa_that_was_changed_is_tried_with_one_pod);
-    tcase_add_test(tc, pods_are_those_of_their_own_vpa);
-    tcase_add_test(tc, a_template_that_comes_back_is_no_news);
-    tcase_add_test(tc, the_newest_pod_is_the_replacement);
-    tcase_add_loop_test(tc, a_template_is_known_by_its_hash, 0, VPA_COUNT(hashes));
-    tcase_add_loop_test(tc, another_run_is_no_other_template, 0, VPA_COUNT(runs));
-    tcase_add_loop_test(tc, a_restart_between_runs_closes_no_breaker, 0, VPA_COUNT(runs));
-    tcase_add_loop_test(tc, a_template_is_mended_while_no_pod_is_there, 1, 3);
-    tcase_add_test(tc, an_older_template_is_another_one);
-    tcase_add_test(tc, a_vpa_that_came_back_is_paused_as_it_says);
-    tcase_add_test(tc, values_show_that_the_webhook_is_back);
-    tcase_add_loop_test(tc, so_many_templates_are_known, 0, VPA_COUNT(counts));
-    tcase_add_test(tc, a_pause_goes_with_its_vpa);
-    tcase_add_loop_test(tc, what_cannot_be_tried_is_looked_at_afterwards, 0, VPA_COUNT(undecided));
-    tcase_add_test(tc, one_that_helps_opens_the_cluster_again);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("updater_trials", setup, teardown);
 }

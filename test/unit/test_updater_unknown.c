@@ -38,8 +38,7 @@ static const struct {
     {BAD_VPA("m", ""), 4},
 };
 
-START_TEST(what_an_unknown_vpa_may_govern_is_left_alone)
-{
+TEST_EACH(what_an_unknown_vpa_may_govern_is_left_alone, unknown_vpas) {
     server.vpas = 2;
     server.pods_per_vpa = 4;
     start(0);
@@ -50,7 +49,6 @@ START_TEST(what_an_unknown_vpa_may_govern_is_left_alone)
         ck_assert_msg(!strncmp(server.calls[i], "p01", 3), "%s", server.calls[i]);
     ck_assert_double_eq(held("UnknownVPA"), (double)(4 - unknown_vpas[_i].calls) * 2);
 }
-END_TEST
 
 /* Where nobody says whose pods these are, any unknown VPA of the namespace may govern them. */
 static const struct {
@@ -62,8 +60,7 @@ static const struct {
               {BAD_VPA("n", TARGET("ReplicaSet", "other")), false, 2},
               {BAD_VPA("n", TARGET("ReplicaSet", "other")), true, 0}};
 
-START_TEST(pods_of_whom_the_owner_is_not_known)
-{
+TEST_EACH(pods_of_whom_the_owner_is_not_known, doubts) {
     server.owner_version = "x.io/v1";
     server.owner_kind = "Clone";
     server.selects = true;
@@ -76,7 +73,6 @@ START_TEST(pods_of_whom_the_owner_is_not_known)
     ck_assert_uint_eq(server.call_count, doubts[_i].calls);
     ck_assert_double_eq(held("UnknownVPA"), doubts[_i].calls ? 0 : 4);
 }
-END_TEST
 
 #define DEPLOYMENT_OF(app)                                                                         \
     "{\"metadata\":{\"name\":\"d\",\"namespace\":\"n\"},\"spec\":{\"replicas\":1,"                 \
@@ -90,8 +86,7 @@ END_TEST
 
 /* The owner of the pods cannot be told, and the stronger one names another object: by their labels
  * they may be its all the same. */
-START_TEST(a_weaker_vpa_does_not_take_pods_of_an_unknown_owner)
-{
+TEST_TIMES(a_weaker_vpa_does_not_take_pods_of_an_unknown_owner, 2) {
     server.owner_version = "x.io/v1";
     server.owner_kind = "Clone";
     server.selects = true;
@@ -105,12 +100,10 @@ START_TEST(a_weaker_vpa_does_not_take_pods_of_an_unknown_owner)
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, _i ? 2 : 0);
 }
-END_TEST
 
 /* Which pods the first one governs cannot be told for a moment, since the scale of its target does
  * not answer: a weaker one that selects them does not get them meanwhile. */
-START_TEST(a_weaker_vpa_does_not_take_over_while_a_target_does_not_answer)
-{
+TEST(a_weaker_vpa_does_not_take_over_while_a_target_does_not_answer) {
     server.owner_version = "x.io/v1";
     server.owner_kind = "Clone";
     server.selects = true;
@@ -124,11 +117,9 @@ START_TEST(a_weaker_vpa_does_not_take_over_while_a_target_does_not_answer)
         ck_assert_double_eq(held("UnknownVPA"), server.scale_fails ? 4 : 0);
     }
 }
-END_TEST
 
 /* It was known, and becomes so again: nothing happens between. */
-START_TEST(a_vpa_that_becomes_unknown_stops_and_one_that_becomes_known_goes_on)
-{
+TEST(a_vpa_that_becomes_unknown_stops_and_one_that_becomes_known_goes_on) {
     capture_log(0);
     start(0);
     show_vpa("{\"metadata\":{\"name\":\"v00\",\"namespace\":\"n\"},\"spec\":{" BAD_POLICY "}}");
@@ -142,23 +133,19 @@ START_TEST(a_vpa_that_becomes_unknown_stops_and_one_that_becomes_known_goes_on)
     ck_assert_uint_eq(server.call_count, 5);
     ck_assert_double_eq(held("UnknownVPA"), 0);
 }
-END_TEST
 
 static const char *const modes[] = {"Recreate", "InPlaceOrRecreate", "InPlace"};
 
-START_TEST(neither_resized_nor_evicted)
-{
+TEST_EACH(neither_resized_nor_evicted, modes) {
     server.mode = modes[_i];
     start(0);
     show_vpa(BAD_VPA("n", TARGET("ReplicaSet", "rs00")));
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, 0);
 }
-END_TEST
 
 /* A boost is not taken back either: what the pod should have then is not known. */
-START_TEST(boosts_stay)
-{
+TEST(boosts_stay) {
     server.mode = "Off";
     server.boost = "\"startupBoost\":{\"cpu\":{\"type\":\"Factor\",\"factor\":2}},";
     server.pod = "\"annotations\":{\"vpaCpuStartupBoost/c\":\"{\\\"requests\\\":{\\\"cpu\\\":"
@@ -172,12 +159,10 @@ START_TEST(boosts_stay)
     updater_pass(server.updater);
     ck_assert_uint_gt(server.call_count, 0);
 }
-END_TEST
 
 /* ---- LimitRanges ---- */
 
-START_TEST(pods_held_by_an_unknown_limit_range_are_counted)
-{
+TEST(pods_held_by_an_unknown_limit_range_are_counted) {
     server.limits = "{\"metadata\":{\"name\":\"l\",\"namespace\":\"n\"},\"spec\":{\"limits\":[{"
                     "\"type\":\"Container\",\"min\":{\"cpu\":\"1Zz\"}}]}}";
     start(0);
@@ -185,7 +170,6 @@ START_TEST(pods_held_by_an_unknown_limit_range_are_counted)
     ck_assert_uint_eq(server.call_count, 0);
     ck_assert_double_eq(held("UnknownLimitRange"), 10);
 }
-END_TEST
 
 /* ---- pods ---- */
 
@@ -219,8 +203,7 @@ static const struct {
 };
 
 /* A group whose size is the count of its pods, here a Job. */
-START_TEST(unknown_pods_are_not_available)
-{
+TEST_EACH(unknown_pods_are_not_available, unknown_pods) {
     server.owner_version = "batch/v1";
     server.owner_kind = "Job";
     server.pods_per_vpa = 4;
@@ -232,24 +215,8 @@ START_TEST(unknown_pods_are_not_available)
     updater_pass(server.updater);
     ck_assert_uint_eq(server.call_count, unknown_pods[_i].calls);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("updater_unknown");
-    TCase *tc = tcase_create("pass");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_loop_test(tc, what_an_unknown_vpa_may_govern_is_left_alone, 0,
-                        VPA_COUNT(unknown_vpas));
-    tcase_add_loop_test(tc, pods_of_whom_the_owner_is_not_known, 0, VPA_COUNT(doubts));
-    tcase_add_test(tc, a_weaker_vpa_does_not_take_over_while_a_target_does_not_answer);
-    tcase_add_loop_test(tc, a_weaker_vpa_does_not_take_pods_of_an_unknown_owner, 0, 2);
-    tcase_add_test(tc, a_vpa_that_becomes_unknown_stops_and_one_that_becomes_known_goes_on);
-    tcase_add_loop_test(tc, neither_resized_nor_evicted, 0, VPA_COUNT(modes));
-    tcase_add_test(tc, boosts_stay);
-    tcase_add_test(tc, pods_held_by_an_unknown_limit_range_are_counted);
-    tcase_add_loop_test(tc, unknown_pods_are_not_available, 0, VPA_COUNT(unknown_pods));
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("updater_unknown", setup, teardown);
 }

@@ -27,8 +27,7 @@ static const struct {
 };
 
 /* Only a pod of the same owner that is newer than all that it had. */
-START_TEST(a_pod_without_a_node_is_the_replacement_of_its_own_kind)
-{
+TEST_EACH(a_pod_without_a_node_is_the_replacement_of_its_own_kind, waiting) {
     server.lost = true;
     server.unscheduled = waiting[_i].pod;
     learn();
@@ -37,11 +36,9 @@ START_TEST(a_pod_without_a_node_is_the_replacement_of_its_own_kind)
     ck_assert_double_eq(failed_proofs(waiting[_i].reason), 1);
     ck_assert_ptr_nonnull(strstr(server.conditions, waiting[_i].seen));
 }
-END_TEST
 
 /* We may not list pods there: what is not seen is not there. */
-START_TEST(a_list_that_is_denied_shows_no_replacement)
-{
+TEST(a_list_that_is_denied_shows_no_replacement) {
     server.lost = true;
     server.unscheduled = waiting[0].pod;
     server.unscheduled_code = 403;
@@ -49,12 +46,10 @@ START_TEST(a_list_that_is_denied_shows_no_replacement)
     pass_for(9);
     ck_assert_double_eq(failed_proofs("NoReplacement"), 1);
 }
-END_TEST
 
 /* However many of a namespace wait: its unscheduled pods are read once in a pass, and each finds
  * its own. */
-START_TEST(a_namespace_is_asked_once_in_a_pass)
-{
+TEST(a_namespace_is_asked_once_in_a_pass) {
     server.vpas = 20;
     server.pods_per_vpa = 2;
     server.lost = true;
@@ -70,7 +65,6 @@ START_TEST(a_namespace_is_asked_once_in_a_pass)
         ck_assert_double_eq(metric("vpa_updater_failed_proofs_total", of), 1);
     }
 }
-END_TEST
 
 static bool until_three_lists(void *ctx)
 {
@@ -80,8 +74,7 @@ static bool until_three_lists(void *ctx)
 }
 
 /* What is not found out in this pass is so in another one. */
-START_TEST(lost_leadership_ends_the_lists)
-{
+TEST(lost_leadership_ends_the_lists) {
     server.vpas = 6;
     server.pods_per_vpa = 2;
     server.spread = true;
@@ -97,11 +90,9 @@ START_TEST(lost_leadership_ends_the_lists)
     pass_for(1);
     ck_assert_uint_eq(server.unscheduled_lists, 0);
 }
-END_TEST
 
 /* So it is with a custom resource without a scale: nobody says how many pods it is to have. */
-START_TEST(pods_stay_where_nobody_says_how_many)
-{
+TEST(pods_stay_where_nobody_says_how_many) {
     server.selects = true;
     server.owner_version = "x.io/v1";
     server.owner_kind = "Clone";
@@ -115,7 +106,6 @@ START_TEST(pods_stay_where_nobody_says_how_many)
     pass_for(20); /* it may have fewer pods now */
     ck_assert_uint_eq(server.call_count, 2);
 }
-END_TEST
 
 static void show_parallelism(int pods)
 {
@@ -141,8 +131,7 @@ static void begin_job(void)
 /* A Job that is suspended, has its last pods, or waits before it tries again, makes no further one:
  * its parallelism is a limit, no number that it is to have. So nothing has failed. Where a quota
  * refuses its pods, the others stay. What waits for a node is seen. */
-START_TEST(a_job_need_not_replace_its_pods)
-{
+TEST_TIMES(a_job_need_not_replace_its_pods, 2) {
     capture_log(0);
     server.unscheduled = _i ? WAITING("Job", "rs00", NEW, "PodScheduled") : NULL;
     begin_job();
@@ -159,11 +148,9 @@ START_TEST(a_job_need_not_replace_its_pods)
     ck_assert_uint_ge(server.unscheduled_lists, 2);
     ck_assert_uint_le(server.unscheduled_lists, 5); /* every ten minutes */
 }
-END_TEST
 
 /* The quota was raised, the Job is to have fewer pods, or it has none any more. */
-START_TEST(what_is_left_of_a_job_waits_so_long)
-{
+TEST_TIMES(what_is_left_of_a_job_waits_so_long, 3) {
     size_t lists;
 
     begin_job();
@@ -193,7 +180,6 @@ START_TEST(what_is_left_of_a_job_waits_so_long)
     ck_assert_uint_gt(server.call_count, 1);
     ck_assert_uint_eq(server.unscheduled_lists, lists);
 }
-END_TEST
 
 #define PAUSED "[{\"type\":\"EvictionsPaused\",\"status\":\"True\",\"reason\":\"NotPatched\"}]"
 #define OTHER                                                                                      \
@@ -206,8 +192,7 @@ END_TEST
     "\"True\",\"lastTransitionTime\":\"2026-03-01T11:00:00Z\"}]}}"
 
 /* Also where the one pod of an open breaker was the Job's: others are tried. */
-START_TEST(a_job_that_waits_holds_nobody_up)
-{
+TEST(a_job_that_waits_holds_nobody_up) {
     server.conditions = vpa_xstrdup(PAUSED);
     server.config.min_replicas = 1;
     begin_job();
@@ -218,24 +203,8 @@ START_TEST(a_job_that_waits_holds_nobody_up)
     ck_assert_str_eq(server.calls[0], "p00-00/eviction");
     ck_assert_str_eq(server.calls[1], "z00-00/eviction");
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("updater_unscheduled");
-    TCase *tc = tcase_create("pass");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_set_timeout(tc, 60);
-    tcase_add_loop_test(tc, a_pod_without_a_node_is_the_replacement_of_its_own_kind, 0,
-                        VPA_COUNT(waiting));
-    tcase_add_test(tc, a_list_that_is_denied_shows_no_replacement);
-    tcase_add_test(tc, a_namespace_is_asked_once_in_a_pass);
-    tcase_add_test(tc, lost_leadership_ends_the_lists);
-    tcase_add_loop_test(tc, a_job_need_not_replace_its_pods, 0, 2);
-    tcase_add_test(tc, pods_stay_where_nobody_says_how_many);
-    tcase_add_loop_test(tc, what_is_left_of_a_job_waits_so_long, 0, 3);
-    tcase_add_test(tc, a_job_that_waits_holds_nobody_up);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests_within(60, "updater_unscheduled", setup, teardown);
 }

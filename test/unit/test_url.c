@@ -84,8 +84,7 @@ static const struct {
 };
 
 /* The text before it, with what Go's %q makes of the URL. */
-START_TEST(says_what_go_says)
-{
+TEST_EACH(says_what_go_says, urls) {
     struct vpa_error err;
     int result = vpa_url_check(urls[_i].url, &err);
 
@@ -99,11 +98,9 @@ START_TEST(says_what_go_says)
     ck_assert_ptr_nonnull(why);
     ck_assert_str_eq(why + strlen("\": "), urls[_i].why);
 }
-END_TEST
 
 /* The fragment is not told, unless it is what is wrong. */
-START_TEST(names_what_was_parsed)
-{
+TEST(names_what_was_parsed) {
     struct vpa_error err;
 
     ck_assert_int_eq(vpa_url_check("http://h:\xc3\xa9\"#frag", &err), -1);
@@ -115,7 +112,6 @@ START_TEST(names_what_was_parsed)
     ck_assert_str_eq(err.text, "parse \"http://h\\t\": " CONTROL);
     ck_assert_int_eq(vpa_url_check("http://h#\t", &err), 0);
 }
-END_TEST
 
 static const struct {
     const char *url, *shown;
@@ -125,8 +121,7 @@ static const struct {
     {"http://user:wo#rd@h:x", "http://xxxxx@h:x"}, {"user:word@h:x", "xxxxx@h:x"},
 };
 
-START_TEST(a_password_is_not_shown)
-{
+TEST_EACH(a_password_is_not_shown, secrets) {
     vpa_auto_free char *shown = vpa_url_shown(secrets[_i].url);
     struct vpa_error err;
 
@@ -137,16 +132,8 @@ START_TEST(a_password_is_not_shown)
         ck_assert_ptr_nonnull(strstr(err.text, "xxxxx"));
     }
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("url");
-    TCase *tc = tcase_create("url");
-
-    tcase_add_loop_test(tc, says_what_go_says, 0, (int)VPA_COUNT(urls));
-    tcase_add_test(tc, names_what_was_parsed);
-    tcase_add_loop_test(tc, a_password_is_not_shown, 0, (int)VPA_COUNT(secrets));
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("url", NULL, NULL);
 }

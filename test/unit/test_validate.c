@@ -60,8 +60,7 @@ static const struct {
      INTERVAL "Forbidden: not supported when feature flag PerVPAConfig is disabled"},
 };
 
-START_TEST(interval_texts)
-{
+TEST_EACH(interval_texts, intervals) {
     struct vpa_validate_options options = {.per_vpa_config = intervals[_i].gate};
     const char *object = vpa_arena_printf(
         &arena,
@@ -71,7 +70,6 @@ START_TEST(interval_texts)
 
     ck_assert_str_eq(findings_of(object, NULL, &options), intervals[_i].findings);
 }
-END_TEST
 
 #define CRANE "crane.vpa.autoscaling.k8s.io/"
 
@@ -102,18 +100,15 @@ static const struct {
     {"\"crane.example.org/x\":\"1\",\"crane\":\"1\"", "", ""},
 };
 
-START_TEST(parameters_of_algorithms)
-{
+TEST_EACH(parameters_of_algorithms, parameters) {
     static const char text[] = "{\"metadata\":{\"annotations\":{%s}},\"spec\":{" TARGET "}}";
 
     ck_assert_str_eq(findings_of(vpa_arena_printf(&arena, text, parameters[_i].annotations),
                                  vpa_arena_printf(&arena, text, parameters[_i].old), &all_on),
                      parameters[_i].findings);
 }
-END_TEST
 
-START_TEST(unknown_parameters_are_told_with_those_there_are)
-{
+TEST(unknown_parameters_are_told_with_those_there_are) {
     const char *told = findings_of("{\"metadata\":{\"annotations\":{\"" CRANE
                                    "percentile\":\"1\"}},\"spec\":{" TARGET "}}",
                                    NULL, &all_on);
@@ -122,17 +117,14 @@ START_TEST(unknown_parameters_are_told_with_those_there_are)
                                "cpu-sample-interval, "),
                   "%s", told);
 }
-END_TEST
 
-START_TEST(an_old_interval_unlocks)
-{
+TEST(an_old_interval_unlocks) {
     const char *object = "{\"spec\":{" TARGET ",\"resourcePolicy\":{\"containerPolicies\":[{"
                          "\"containerName\":\"a\",\"memoryAggregationInterval\":\"1h\"}]}}}";
     const struct vpa_validate_options off = {0};
 
     ck_assert_str_eq(findings_of(object, object, &off), "");
 }
-END_TEST
 
 /* Every rule, kept and broken: members of the spec beside the target, the old object's, what is
  * found. */
@@ -255,8 +247,7 @@ static const struct {
      POLICY(",\"memoryAggregationIntervalCount\":5"), false, ""},
 };
 
-START_TEST(rules_of_the_object)
-{
+TEST_EACH(rules_of_the_object, rules) {
     const struct vpa_validate_options options = {rules[_i].gates, rules[_i].gates, rules[_i].gates};
     const char *object = vpa_arena_printf(&arena, "{\"spec\":{" TARGET ",%s}}", rules[_i].spec);
     const char *old = rules[_i].old
@@ -266,7 +257,6 @@ START_TEST(rules_of_the_object)
 
     ck_assert_msg(strcmp(found, rules[_i].findings) == 0, "%s: %s", rules[_i].name, found);
 }
-END_TEST
 
 static const struct {
     const char *spec, *findings;
@@ -282,13 +272,11 @@ static const struct {
      "spec.selector: Forbidden: may not be specified together with targetRef"},
 };
 
-START_TEST(exactly_one_target)
-{
+TEST_EACH(exactly_one_target, targets) {
     const char *object = vpa_arena_printf(&arena, "{\"spec\":{%s}}", targets[_i].spec);
 
     ck_assert_str_eq(findings_of(object, NULL, &all_on), targets[_i].findings);
 }
-END_TEST
 
 /* A review from text; the response as text. */
 static struct vpa_validation review(const char *request_text)
@@ -302,8 +290,7 @@ static struct vpa_validation review(const char *request_text)
     return validation;
 }
 
-START_TEST(reviews)
-{
+TEST(reviews) {
     struct vpa_validation v;
 
     v = review("{\"request\":{\"operation\":\"CREATE\",\"object\":{\"spec\":{" TARGET "}}}}");
@@ -323,7 +310,6 @@ START_TEST(reviews)
     ck_assert_str_eq(v.status.message, "K.g \"n\" is invalid: spec.recommenders: Too many: 3: "
                                        "must have at most 1 item");
 }
-END_TEST
 
 /* Go's decoder reads in the order of the document, remembers the first member of a wrong type, and
  * ends at the first bad quantity. */
@@ -363,8 +349,7 @@ static const struct {
      NULL},
 };
 
-START_TEST(tells_the_mistake_that_a_decoder_finds)
-{
+TEST_EACH(tells_the_mistake_that_a_decoder_finds, decoded) {
     struct vpa_validation v = review(vpa_arena_printf(
         &arena, "{\"request\":{\"operation\":\"CREATE\",\"object\":{%s}}}", decoded[_i].object));
 
@@ -376,11 +361,9 @@ START_TEST(tells_the_mistake_that_a_decoder_finds)
     ck_assert_str_eq(v.status.causes[0].message,
                      vpa_arena_printf(&arena, "Internal error: %s", decoded[_i].text));
 }
-END_TEST
 
 /* What the old object controls already may stay, be it the only one; nothing else may come. */
-START_TEST(what_was_controlled_may_stay)
-{
+TEST(what_was_controlled_may_stay) {
     static const struct {
         const char *old, *new;
         bool refused;
@@ -402,10 +385,8 @@ START_TEST(what_was_controlled_may_stay)
                       changes[i].new, text);
     }
 }
-END_TEST
 
-START_TEST(many_findings)
-{
+TEST(many_findings) {
     struct vpa_buf buf;
     const char *text;
 
@@ -425,7 +406,6 @@ START_TEST(many_findings)
     ck_assert_uint_eq(lines, 9 * 4); /* name, mode, disk; a warning for gpu */
     vpa_buf_release(&buf);
 }
-END_TEST
 
 /* "{...},{...}", count times; # becomes the place. */
 static const char *repeated(size_t count, const char *pattern)
@@ -469,8 +449,7 @@ static struct vpa_validation review_policies(const char *operation, const char *
     return result;
 }
 
-START_TEST(names_a_hundred_causes)
-{
+TEST(names_a_hundred_causes) {
     struct vpa_validation at_most = review_policies("CREATE", repeated(VPA_CAUSES_MAX, "{}"), NULL);
     struct vpa_validation more =
         review_policies("CREATE", repeated(VPA_CAUSES_MAX + 25, "{}"), NULL);
@@ -481,7 +460,6 @@ START_TEST(names_a_hundred_causes)
     ck_assert_ptr_null(strstr(at_most.status.message, " more]"));
     ck_assert_ptr_nonnull(strstr(more.status.message, "Required value, and 25 more]"));
 }
-END_TEST
 
 /* Each kind of mistake that an object can have many of is counted the same way. */
 static const char *const many_mistakes[] = {
@@ -495,8 +473,7 @@ static const char *const mistakes[][2] = {
     {"\"r#\":\"2\"", "\"r#\":\"1\""},
 };
 
-START_TEST(counts_every_mistake)
-{
+TEST_EACH(counts_every_mistake, mistakes) {
     const char *first = repeated(_i == 1 ? 1 : 130, mistakes[_i][0]);
     const char *second = mistakes[_i][1] ? repeated(130, mistakes[_i][1]) : "";
     vpa_auto_buf policy = VPA_BUF(1 << 20);
@@ -516,10 +493,8 @@ START_TEST(counts_every_mistake)
     ck_assert_uint_eq(got.status.cause_count, VPA_CAUSES_MAX);
     ck_assert_msg(strstr(got.status.message, ", and 30 more]") != NULL, "%s", got.status.message);
 }
-END_TEST
 
-START_TEST(warns_a_hundred_times)
-{
+TEST(warns_a_hundred_times) {
     const char *policy = vpa_arena_printf(
         &arena, "{\"containerName\":\"c\",\"controlledResources\":[%s]}", repeated(130, "\"r#\""));
     struct vpa_validation got = review_policies("UPDATE", policy, policy);
@@ -531,10 +506,8 @@ START_TEST(warns_a_hundred_times)
         ck_assert_msg(strstr(got.warnings[i], name) != NULL, "%s", got.warnings[i]);
     }
 }
-END_TEST
 
-START_TEST(refuses_lists_that_are_too_long)
-{
+TEST(refuses_lists_that_are_too_long) {
     static const char policy[] = "{\"containerName\":\"c#\"}";
     const char *longest = repeated(VPA_LIST_MAX, policy);
     const char *too_long = repeated(VPA_LIST_MAX + 1, policy);
@@ -550,7 +523,6 @@ START_TEST(refuses_lists_that_are_too_long)
     ck_assert(review_policies("UPDATE", longest, too_long).allowed);
     ck_assert(!review_policies("UPDATE", too_long, too_long).allowed);
 }
-END_TEST
 
 #define BAD_AMOUNT                                                                                 \
     "\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"c\",\"minAllowed\":{"         \
@@ -561,36 +533,15 @@ END_TEST
     "}},\"oldObject\":{" old_meta "\"spec\":{" old_spec "}}}}"
 
 /* Whoever takes its finalizers away writes the whole of it; what it says counts no more. */
-START_TEST(what_is_being_deleted_passes)
-{
+TEST(what_is_being_deleted_passes) {
     struct vpa_validation v = review(CHANGE(GOING, "", GOING, ""));
 
     ck_assert(v.allowed && v.patch == NULL);
     ck_assert(review(CHANGE(GOING, BAD_AMOUNT, GOING, BAD_AMOUNT)).allowed);
     ck_assert(!review(CHANGE(GOING, "", "", "")).allowed); /* who says so is not the server */
 }
-END_TEST
-
-static void add(TCase *tc)
-{
-    tcase_add_loop_test(tc, interval_texts, 0, VPA_COUNT(intervals));
-    tcase_add_loop_test(tc, parameters_of_algorithms, 0, VPA_COUNT(parameters));
-    tcase_add_test(tc, unknown_parameters_are_told_with_those_there_are);
-    tcase_add_test(tc, an_old_interval_unlocks);
-    tcase_add_loop_test(tc, rules_of_the_object, 0, VPA_COUNT(rules));
-    tcase_add_loop_test(tc, exactly_one_target, 0, VPA_COUNT(targets));
-    tcase_add_test(tc, reviews);
-    tcase_add_test(tc, what_was_controlled_may_stay);
-    tcase_add_test(tc, many_findings);
-    tcase_add_test(tc, names_a_hundred_causes);
-    tcase_add_loop_test(tc, counts_every_mistake, 0, VPA_COUNT(mistakes));
-    tcase_add_loop_test(tc, tells_the_mistake_that_a_decoder_finds, 0, (int)VPA_COUNT(decoded));
-    tcase_add_test(tc, warns_a_hundred_times);
-    tcase_add_test(tc, refuses_lists_that_are_too_long);
-    tcase_add_test(tc, what_is_being_deleted_passes);
-}
 
 int main(void)
 {
-    return run_case("validate", add);
+    return run_tests("validate", NULL, release_arena);
 }

@@ -35,8 +35,7 @@ static struct vpa_object object_of(const char *text)
     return vpa;
 }
 
-START_TEST(decodes_spec)
-{
+TEST(decodes_spec) {
     struct vpa_object vpa = object_of(full);
     const struct vpa_container_policy *p;
 
@@ -66,10 +65,8 @@ START_TEST(decodes_spec)
     ck_assert_ptr_null(vpa.resource_policy.containers[0].memory_interval);
     ck_assert(!vpa.resource_policy.containers[0].has_controlled_resources);
 }
-END_TEST
 
-START_TEST(decodes_status)
-{
+TEST(decodes_status) {
     struct vpa_object vpa = object_of(full);
     struct vpa_recommendation copy;
     struct vpa_json_writer w;
@@ -97,10 +94,8 @@ START_TEST(decodes_status)
     ck_assert_str_eq(vpa_buf_text(&buf), "{}");
     vpa_buf_release(&buf);
 }
-END_TEST
 
-START_TEST(defaults)
-{
+TEST(defaults) {
     struct vpa_object vpa = object_of("{}");
 
     ck_assert(!vpa.target_ref.present && !vpa.has_update_policy && !vpa.has_status &&
@@ -119,10 +114,8 @@ START_TEST(defaults)
     vpa = object_of(full);
     ck_assert_str_eq(vpa_object_mode(&vpa), "InPlace");
 }
-END_TEST
 
-START_TEST(knows_startup_boosts)
-{
+TEST(knows_startup_boosts) {
     struct vpa_object vpa = object_of("{\"spec\":{\"startupBoost\":{}}}");
 
     ck_assert(vpa_object_has_startup_boost(&vpa));
@@ -132,10 +125,8 @@ START_TEST(knows_startup_boosts)
     vpa = object_of("{\"spec\":{\"resourcePolicy\":{\"containerPolicies\":[{}]}}}");
     ck_assert(!vpa_object_has_startup_boost(&vpa));
 }
-END_TEST
 
-START_TEST(finds_policies)
-{
+TEST(finds_policies) {
     struct vpa_object vpa = object_of(full);
     const struct vpa_resource_policy *policy = &vpa.resource_policy;
 
@@ -144,7 +135,6 @@ START_TEST(finds_policies)
     ck_assert_ptr_eq(vpa_policy_find(policy, "*"), &policy->containers[0]);
     ck_assert_ptr_null(vpa_policy_find(&(struct vpa_resource_policy){0}, "app"));
 }
-END_TEST
 
 static const struct {
     const char *text, *error;
@@ -167,15 +157,13 @@ static const struct {
      "status.recommendation: containerRecommendations: array expected, got number"},
 };
 
-START_TEST(refuses)
-{
+TEST_EACH(refuses, bad) {
     struct vpa_object vpa;
     struct vpa_error err;
 
     ck_assert_int_lt(vpa_object_decode(&arena, json_of(bad[_i].text), &vpa, &err), 0);
     ck_assert_str_eq(err.text, bad[_i].error);
 }
-END_TEST
 
 /* Every text is odd and every number too large for 64 bits, so that nothing has a constant for it.
  */
@@ -188,8 +176,7 @@ END_TEST
     "\"target\":" ODD_LIST ",\"lowerBound\":" ODD_LIST ",\"upperBound\":" ODD_LIST                 \
     ",\"uncappedTarget\":" ODD_LIST "}]}}}"
 
-START_TEST(copies_borrow_nothing)
-{
+TEST(copies_borrow_nothing) {
     struct lender from, copy;
     struct vpa_object vpa;
     struct vpa_error err;
@@ -210,7 +197,6 @@ START_TEST(copies_borrow_nothing)
     vpa_arena_release(&copy.arena);
     vpa_arena_release(&from.arena);
 }
-END_TEST
 
 /* "{},{},..." */
 static const char *empties(size_t count)
@@ -235,8 +221,7 @@ static const struct {
     {"spec.recommenders", "{\"spec\":{\"recommenders\":[", "]}}"},
 };
 
-START_TEST(bounds_the_lists_of_the_spec)
-{
+TEST_EACH(bounds_the_lists_of_the_spec, spec_lists) {
     struct vpa_object vpa;
     struct vpa_error err;
 
@@ -249,10 +234,8 @@ START_TEST(bounds_the_lists_of_the_spec)
     ck_assert_str_eq(err.text, vpa_arena_printf(&arena, "%s: 4097 elements, at most 4096 are read",
                                                 spec_lists[_i].path));
 }
-END_TEST
 
-START_TEST(a_status_beyond_the_bound_is_none)
-{
+TEST(a_status_beyond_the_bound_is_none) {
     struct vpa_object vpa;
     struct vpa_error err;
 
@@ -268,7 +251,6 @@ START_TEST(a_status_beyond_the_bound_is_none)
         ck_assert_uint_eq(vpa.condition_count, n == VPA_LIST_MAX ? n : 0);
     }
 }
-END_TEST
 
 static const struct {
     const char *uncapped;
@@ -284,8 +266,7 @@ static const struct {
     {"{\"cpu\":\"1\",\"memory\":\"1Gi\",\"x\":\"1\"}", false},
 };
 
-START_TEST(copies_have_equal_targets_once)
-{
+TEST_EACH(copies_have_equal_targets_once, uncapped) {
     struct vpa_object vpa = object_of(vpa_arena_printf(
         &arena,
         "{\"status\":{\"recommendation\":{\"containerRecommendations\":[{\"containerName\":\"app\","
@@ -303,23 +284,8 @@ START_TEST(copies_have_equal_targets_once)
     vpa_recommendation_encode(&w, &copy);
     ck_assert_str_eq(vpa_buf_text(&after), vpa_buf_text(&before));
 }
-END_TEST
-
-static void add(TCase *tc)
-{
-    tcase_add_test(tc, decodes_spec);
-    tcase_add_test(tc, decodes_status);
-    tcase_add_test(tc, defaults);
-    tcase_add_test(tc, knows_startup_boosts);
-    tcase_add_test(tc, finds_policies);
-    tcase_add_test(tc, copies_borrow_nothing);
-    tcase_add_loop_test(tc, copies_have_equal_targets_once, 0, VPA_COUNT(uncapped));
-    tcase_add_loop_test(tc, bounds_the_lists_of_the_spec, 0, VPA_COUNT(spec_lists));
-    tcase_add_test(tc, a_status_beyond_the_bound_is_none);
-    tcase_add_loop_test(tc, refuses, 0, VPA_COUNT(bad));
-}
 
 int main(void)
 {
-    return run_case("vpa", add);
+    return run_tests("vpa", NULL, release_arena);
 }

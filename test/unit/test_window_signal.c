@@ -44,16 +44,15 @@ static void window(int n, double a, double b)
     vpa_window_signal_close(&s, W(n));
 }
 
-START_TEST(windows_begin_at_multiples)
-{
+TEST(windows_begin_at_multiples) {
     ck_assert_int_eq(vpa_window_of(vpa_time_from_unix(1700006399, 999999999)), W(-1));
     ck_assert_int_eq(vpa_window_of(vpa_time_from_unix(1700006400, 0)), W(0));
     ck_assert_int_eq(vpa_window_of(vpa_time_from_unix(-1, 0)), -300);
 }
-END_TEST
 
-START_TEST(nothing_is_known_before_a_window_closed)
-{
+TEST_CASE(signals, setup, teardown);
+
+TEST(nothing_is_known_before_a_window_closed) {
     struct vpa_signal_rule r = rule();
 
     r.percentile = 0.9;
@@ -65,11 +64,9 @@ START_TEST(nothing_is_known_before_a_window_closed)
     vpa_window_signal_close(&s, W(1));
     ck_assert(vpa_window_signal_limit(&s) > 1.15);
 }
-END_TEST
 
 /* Means 2 and 5 of two windows, the older weighing half: (0.5 * 2 + 5) / 1.5 = 4, and 15 %. */
-START_TEST(average_of_windows)
-{
+TEST(average_of_windows) {
     struct vpa_signal_rule r = rule();
 
     r.average = true;
@@ -79,12 +76,10 @@ START_TEST(average_of_windows)
     window(1, 5.0, 5.0);
     ck_assert_double_eq_tol(vpa_window_signal_limit(&s), 4.0 * 1.15, TOL);
 }
-END_TEST
 
 /* A mean of 2 and, a window later elsewhere, one of 5: (0.5 * 2 + 5) / 1.5 = 4 of weight 1.5, as if
  * one had seen both. A window later that weighs half of it beside the mean of 8. */
-START_TEST(merged_averages_weigh_as_one)
-{
+TEST(merged_averages_weigh_as_one) {
     struct vpa_signal_rule r = rule();
     struct vpa_window_signal other;
 
@@ -99,12 +94,10 @@ START_TEST(merged_averages_weigh_as_one)
     ck_assert_double_eq_tol(vpa_window_signal_limit(&s), (0.75 * 4.0 + 8.0) / 1.75 * 1.15, TOL);
     vpa_window_signal_release(&other);
 }
-END_TEST
 
 /* The peak of either counts, also when the limit that it gave is no longer held. Peaks are those of
  * their buckets, which are 5 % wide. */
-START_TEST(merged_peaks_are_the_larger)
-{
+TEST(merged_peaks_are_the_larger) {
     struct vpa_signal_rule r = rule();
     struct vpa_window_signal other;
 
@@ -124,11 +117,9 @@ START_TEST(merged_peaks_are_the_larger)
     ck_assert_double_eq_tol(vpa_window_signal_limit(&s), 2.0 * 1.15, 0.05 * 2.0 * 1.15);
     vpa_window_signal_release(&other);
 }
-END_TEST
 
 /* A replica without a sample takes nothing from what is under way in the other, nor the reverse. */
-START_TEST(one_that_knows_nothing_merges_too)
-{
+TEST_TIMES(one_that_knows_nothing_merges_too, 2) {
     struct vpa_signal_rule r = rule();
     struct vpa_window_signal other;
 
@@ -141,7 +132,6 @@ START_TEST(one_that_knows_nothing_merges_too)
     ck_assert_double_eq_tol(vpa_window_signal_limit(&s), 2.0 * 1.15, TOL);
     vpa_window_signal_release(&other);
 }
-END_TEST
 
 /* Four samples: 0.001 (bucket 0), 0.00105 (1), 0.0011025 (2), twice in an older window of half the
  * weight and once more the largest. Loads: 0.5 * 0.001, 0.5 * 0.00105, 1 * 0.0011025 twice:
@@ -149,8 +139,7 @@ END_TEST
 static const struct {
     double p, end;
 } load_percentiles[] = {{0.15, 0.001}, {0.31, 0.00105}, {0.32, 0.0011025}, {0.98, 0.0011025}};
-START_TEST(percentile_of_the_load)
-{
+TEST_TIMES(percentile_of_the_load, 4) {
     struct vpa_signal_rule r = rule();
 
     r.percentile = load_percentiles[_i].p;
@@ -159,11 +148,9 @@ START_TEST(percentile_of_the_load)
     window(1, 0.0011025, 0.0011025);
     ck_assert_double_eq_tol(vpa_window_signal_limit(&s), load_percentiles[_i].end * 1.15, TOL);
 }
-END_TEST
 
 /* The largest of 1500 seconds, rounded up to its bucket; it goes with the sixth window. */
-START_TEST(maximum_of_the_span)
-{
+TEST(maximum_of_the_span) {
     struct vpa_signal_rule r = rule();
 
     r.max_share = 1.0;
@@ -176,12 +163,10 @@ START_TEST(maximum_of_the_span)
     window(5, 0.001, 0.001);
     ck_assert_double_eq_tol(vpa_window_signal_limit(&s), 0.001 * 1.15, TOL);
 }
-END_TEST
 
 /* max(S_p60, 0.5 S_max): one peak of 8 among ones. The larger of the percentile (bucket of 1) and
  * half the peak's bucket end. */
-START_TEST(share_of_the_maximum)
-{
+TEST(share_of_the_maximum) {
     struct vpa_signal_rule r = rule();
 
     r.percentile = 0.1;
@@ -194,11 +179,9 @@ START_TEST(share_of_the_maximum)
     ck_assert_double_eq_tol(vpa_window_signal_limit(&s),
                             0.5 * vpa_buckets_round_up(&cpu, 8.0) * 1.15, TOL);
 }
-END_TEST
 
 /* Neither an average nor a percentile nor a share of the maximum: nothing. */
-START_TEST(no_statistic_is_no_limit)
-{
+TEST(no_statistic_is_no_limit) {
     struct vpa_signal_rule r = rule();
 
     r.percentile = 0.0;
@@ -207,10 +190,8 @@ START_TEST(no_statistic_is_no_limit)
     window(0, 8.0, 8.0);
     ck_assert_double_eq(vpa_window_signal_limit(&s), 0.0);
 }
-END_TEST
 
-START_TEST(the_largest_of_the_last_hour_holds)
-{
+TEST(the_largest_of_the_last_hour_holds) {
     struct vpa_signal_rule r = rule();
 
     r.average = true;
@@ -224,11 +205,11 @@ START_TEST(the_largest_of_the_last_hour_holds)
     window(3, 1.0, 1.0);
     ck_assert_double_lt(vpa_window_signal_limit(&s), 1.16);
 }
-END_TEST
+
+TEST_CASE(parts, NULL, NULL);
 
 /* A kill at 100 MiB: 120 MiB for a day; at 20 MiB: 30 MiB, because 10 MiB is the least. */
-START_TEST(floor_after_a_kill)
-{
+TEST(floor_after_a_kill) {
     struct vpa_oom_floor f;
 
     vpa_oom_floor_init(&f);
@@ -241,11 +222,9 @@ START_TEST(floor_after_a_kill)
     vpa_oom_floor_hit(&f, 200000, 20 * MIB);
     ck_assert_double_eq_tol(vpa_oom_floor_at(&f, 200000), 30 * MIB, 1.0);
 }
-END_TEST
 
 /* Against a list that is searched through. */
-START_TEST(recent_max_equals_a_search)
-{
+TEST(recent_max_equals_a_search) {
     struct vpa_recent_max m = {.span = 50};
     struct vpa_recent_max odd = {.span = 50};
     struct vpa_recent_max even = {.span = 50};
@@ -269,29 +248,8 @@ START_TEST(recent_max_equals_a_search)
     vpa_recent_max_release(&even);
     ck_assert(vpa_recent_max(&m) == 0.0);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("window_signal");
-    TCase *signals = tcase_create("signals");
-    TCase *parts = tcase_create("parts");
-
-    tcase_add_checked_fixture(signals, setup, teardown);
-    tcase_add_test(signals, nothing_is_known_before_a_window_closed);
-    tcase_add_test(signals, average_of_windows);
-    tcase_add_test(signals, merged_averages_weigh_as_one);
-    tcase_add_test(signals, merged_peaks_are_the_larger);
-    tcase_add_loop_test(signals, one_that_knows_nothing_merges_too, 0, 2);
-    tcase_add_loop_test(signals, percentile_of_the_load, 0, 4);
-    tcase_add_test(signals, no_statistic_is_no_limit);
-    tcase_add_test(signals, maximum_of_the_span);
-    tcase_add_test(signals, share_of_the_maximum);
-    tcase_add_test(signals, the_largest_of_the_last_hour_holds);
-    tcase_add_test(parts, windows_begin_at_multiples);
-    tcase_add_test(parts, floor_after_a_kill);
-    tcase_add_test(parts, recent_max_equals_a_search);
-    suite_add_tcase(suite, signals);
-    suite_add_tcase(suite, parts);
-    return run_suite(suite);
+    return run_tests("window_signal", NULL, NULL);
 }

@@ -61,8 +61,7 @@ static void expect(const struct job *job, int runs, int cancelled)
     ck_assert_int_eq(job->cancelled, cancelled);
 }
 
-START_TEST(all_of_it_is_run)
-{
+TEST(all_of_it_is_run) {
     give(&jobs[0], true);
     sem_wait(&jobs[0].begun);
     give(&jobs[1], false);
@@ -75,7 +74,6 @@ START_TEST(all_of_it_is_run)
     expect(&jobs[0], 1, 0);
     expect(&jobs[2], 1, 0);
 }
-END_TEST
 
 static void *stop(void *ctx)
 {
@@ -85,8 +83,7 @@ static void *stop(void *ctx)
 }
 
 /* It does not wait for its turn behind a slow one to be told that there will be none. */
-START_TEST(what_waits_is_cancelled_at_once)
-{
+TEST(what_waits_is_cancelled_at_once) {
     pthread_t thread;
 
     give(&jobs[0], true);
@@ -101,27 +98,16 @@ START_TEST(what_waits_is_cancelled_at_once)
     expect(&jobs[1], 1, 1);
     expect(&jobs[2], 1, 1);
 }
-END_TEST
 
-START_TEST(what_comes_after_the_stop_is_cancelled)
-{
+TEST(what_comes_after_the_stop_is_cancelled) {
     workers_stop(workers);
     give(&jobs[0], false);
     expect(&jobs[0], 1, 1);
     workers_stop(workers);
     expect(&jobs[0], 1, 1);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("workers");
-    TCase *tc = tcase_create("workers");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, all_of_it_is_run);
-    tcase_add_test(tc, what_waits_is_cancelled_at_once);
-    tcase_add_test(tc, what_comes_after_the_stop_is_cancelled);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("workers", setup, teardown);
 }

@@ -37,8 +37,7 @@ static const struct {
     {"{\"json\": [1, \"x\", null]}", "{\"json\":[1,\"x\",null]}"},
 };
 
-START_TEST(reads)
-{
+TEST_EACH(reads, good) {
     const struct vpa_json *root;
     struct vpa_error err;
 
@@ -46,7 +45,6 @@ START_TEST(reads)
         ck_abort_msg("%s: %s", good[_i].yaml, err.text);
     ck_assert_str_eq(text_of(root), good[_i].json);
 }
-END_TEST
 
 static const struct {
     const char *yaml, *error;
@@ -80,8 +78,7 @@ static const struct {
     {"a: 1\n]\n", "line 2: did not find expected key"},
 };
 
-START_TEST(refuses)
-{
+TEST_EACH(refuses, bad) {
     const struct vpa_json *root, *const *all;
     struct vpa_error err;
     size_t count;
@@ -93,10 +90,8 @@ START_TEST(refuses)
         ck_assert_int_lt(
             vpa_yaml_parse_all(&arena, bad[_i].yaml, strlen(bad[_i].yaml), &all, &count, &err), 0);
 }
-END_TEST
 
-START_TEST(splits_documents)
-{
+TEST(splits_documents) {
     const char *text = "---\n---\na: 1\n---\n# nothing\n---\n[b]\n...\n";
     const struct vpa_json *const *all;
     struct vpa_error err;
@@ -109,10 +104,8 @@ START_TEST(splits_documents)
     ck_assert_int_eq(vpa_yaml_parse_all(&arena, "", 0, &all, &count, &err), 0);
     ck_assert_uint_eq(count, 0);
 }
-END_TEST
 
-START_TEST(splits_many_documents)
-{
+TEST(splits_many_documents) {
     const char *text = "a\n---\nb\n---\nc\n---\nd\n---\ne\n";
     const struct vpa_json *const *all;
     struct vpa_error err;
@@ -122,10 +115,8 @@ START_TEST(splits_many_documents)
     ck_assert_uint_eq(count, 5);
     ck_assert_str_eq(text_of(all[4]), "\"e\"");
 }
-END_TEST
 
-START_TEST(bounds_depth)
-{
+TEST(bounds_depth) {
     enum { DEPTH = VPA_JSON_DEPTH_MAX + 1 };
     char text[2 * DEPTH];
     const struct vpa_json *root;
@@ -137,10 +128,8 @@ START_TEST(bounds_depth)
     ck_assert_str_eq(err.text, "line 1: nested too deeply");
     ck_assert_int_eq(vpa_yaml_parse(&arena, text + 1, sizeof(text) - 2, &root, &err), 0);
 }
-END_TEST
 
-START_TEST(bounds_length)
-{
+TEST(bounds_length) {
     vpa_auto_free char *text = vpa_xcalloc(1, VPA_YAML_MAX + 2);
     const struct vpa_json *root;
     struct vpa_error err;
@@ -149,19 +138,8 @@ START_TEST(bounds_length)
     ck_assert_int_lt(vpa_yaml_parse(&arena, text, VPA_YAML_MAX + 1, &root, &err), 0);
     ck_assert_int_eq(err.code, VPA_LIMIT);
 }
-END_TEST
-
-static void add(TCase *tc)
-{
-    tcase_add_loop_test(tc, reads, 0, VPA_COUNT(good));
-    tcase_add_loop_test(tc, refuses, 0, VPA_COUNT(bad));
-    tcase_add_test(tc, splits_documents);
-    tcase_add_test(tc, splits_many_documents);
-    tcase_add_test(tc, bounds_depth);
-    tcase_add_test(tc, bounds_length);
-}
 
 int main(void)
 {
-    return run_case("yaml", add);
+    return run_tests("yaml", NULL, release_arena);
 }
