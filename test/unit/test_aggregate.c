@@ -76,7 +76,7 @@ static const struct {
 
 static bool controls(const struct vpa_settings *s, enum vpa_kind kind)
 {
-    return !s->has_controlled || memchr(s->controlled, (int)kind, s->controlled_count);
+    return !s->scaling_mode || memchr(s->controlled, (int)kind, s->controlled_count);
 }
 
 TEST_EACH(policy_gives_settings, policies) {
