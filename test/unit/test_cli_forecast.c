@@ -14,6 +14,7 @@ static struct cli cli;
 static const char *deployments; /* items of the lists */
 static const char *panic;       /* the namespace where the button is pressed; NULL: none */
 static const char *lease_at;    /* the namespace of the only Lease */
+static const char *ranges;      /* the list of LimitRanges; NULL: there are none */
 
 #define RUNS(NS, NAME, IMAGE, ARGS)                                                                \
     "{\"metadata\":{\"namespace\":\"" NS "\",\"name\":\"" NAME "\"},\"spec\":{\"template\":{"      \
@@ -45,6 +46,8 @@ static const char *answer_to(const struct vpa_memory_request *q)
         return is_in(q, lease_at, "leases") ? LEASE : NULL;
     if (strstr(q->path, "/deployments/"))
         return NULL;
+    if (strstr(q->path, "/limitranges") && ranges)
+        return ranges;
     if (strstr(q->path, "/verticalpodautoscalers"))
         return "{\"items\":[" VPA "]}";
     return "{\"items\":[]}";
@@ -80,6 +83,7 @@ static void setup(void)
     deployments = RUNS("vpa", "x-updater", "r/vpa-updater:1", "");
     panic = NULL;
     lease_at = "vpa";
+    ranges = NULL;
     setenv("NAMESPACE", "of-the-user", 1);
 }
 
@@ -206,6 +210,28 @@ START_TEST(a_new_pod_gets_what_the_installed_webhook_gives)
 }
 END_TEST
 
+/* What the webhook would log is what is wrong. */
+START_TEST(a_new_pod_that_no_namespace_takes_is_told_why)
+{
+    struct cli_forecast *forecast;
+    const struct vpa_json *pod;
+    struct cli_preview preview;
+    struct vpa_error err;
+
+    deployments = WEBHOOK("");
+    ranges = "{\"items\":[{\"metadata\":{\"namespace\":\"shop\",\"name\":\"r\"},\"spec\":{"
+             "\"limits\":[{\"type\":\"Container\",\"max\":{\"cpu\":\"x\"}}]}}]}";
+    forecast = cli_forecast_new(&cli, "shop", &err);
+    ck_assert_msg(forecast != NULL, "%s", err.text);
+    ck_assert_int_eq(vpa_json_parse(&cli.arena, POD, strlen(POD), &pod, &err), 0);
+    ck_assert_msg(cli_preview(&cli, forecast, "shop", pod, &preview, &err) == 0, "%s", err.text);
+    ck_assert_ptr_null(preview.patch);
+    ck_assert_msg(strstr(preview.why_not, "failed to calculate resource patch for pod shop/") != NULL,
+                  "%s", preview.why_not);
+    cli_forecast_free(forecast);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cli forecast");
@@ -218,6 +244,7 @@ int main(void)
     tcase_add_test(tc, the_ledger_is_that_of_the_updater_wherever_it_runs);
     tcase_add_loop_test(tc, a_new_pod_gets_what_the_installed_webhook_gives, 0,
                         (int)VPA_COUNT(webhooks));
+    tcase_add_test(tc, a_new_pod_that_no_namespace_takes_is_told_why);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }
