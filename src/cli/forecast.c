@@ -9,9 +9,13 @@
 #include "../../updater/paused.h"
 #include "../../updater/updater.h"
 #include "daemon_config.h"
+#include "lists.h"
+#include "vpa/api/lease.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/panic.h"
 #include "vpa/daemon/status_lease.h"
+
+#define LEASE_OLD VPA_MINUTE /* clocks may differ by so much */
 
 /* ---- what the pass asks ---- */
 
@@ -226,6 +230,60 @@ static void look_at_webhook(struct cli_forecast *f)
     }
 }
 
+/* By the API server's clock. */
+static vpa_duration age_of(struct cli_forecast *f, vpa_time t)
+{
+    return vpa_time_sub(cli_now(f->cli), t) - vpa_kube_client_ahead(f->cli->client);
+}
+
+/* Why nobody holds the Lease of the leader, or NULL. */
+static const char *why_no_leader(struct cli_forecast *f)
+{
+    static const struct cli_kind leases = {"coordination.k8s.io/v1", "leases", ""};
+    const struct vpa_leader_flags *leader = &f->config.leader;
+    const char *ns = leader->resource_namespace, *name = leader->resource_name;
+    const struct vpa_json *object;
+    struct vpa_lease lease;
+    struct vpa_error err;
+
+    if (cli_get(f->cli, &leases, ns, name, &object, &err) < 0) {
+        if (err.code == VPA_NOT_FOUND)
+            return vpa_arena_printf(&f->arena, "the Lease %s/%s does not exist", ns, name);
+        cli_note(f->cli, "whether an updater leads is not known: the Lease %s/%s: %s", ns, name,
+                 err.text);
+        return NULL;
+    }
+    if (vpa_lease_decode(&f->arena, object, &lease, &err) < 0)
+        return vpa_arena_printf(&f->arena, "the Lease %s/%s: %s", ns, name, err.text);
+    if (!*lease.spec.holder || vpa_time_is_unset(lease.spec.renew_time))
+        return vpa_arena_printf(&f->arena, "nobody holds the Lease %s/%s", ns, name);
+
+    vpa_duration age = age_of(f, lease.spec.renew_time);
+    vpa_duration least = lease.spec.duration_seconds * VPA_SECOND;
+
+    if (age <= least || age <= LEASE_OLD)
+        return NULL;
+    return vpa_arena_printf(&f->arena, "the Lease %s/%s was renewed %lld s ago", ns, name,
+                            (long long)(age / VPA_SECOND));
+}
+
+/* An updater that does not run makes no pass. */
+static void look_at_updater(struct cli_forecast *f)
+{
+    const char *why = f->config.leader.elect && !f->standstill ? why_no_leader(f) : NULL;
+
+    if (f->standstill)
+        return;
+    if (why)
+        f->standstill = vpa_arena_printf(&f->arena, "no updater leads: %s", why);
+    else if (!f->config.leader.elect && f->at.idle)
+        f->standstill =
+            vpa_arena_printf(&f->arena, "no updater runs: no pod of Deployment %s/%s is ready",
+                             f->at.ns, f->at.name);
+    else if (!f->config.leader.elect && !f->at.found)
+        cli_note(f->cli, "no Deployment of an updater is found: whether one runs is not known");
+}
+
 static int connect_dry(struct cli_forecast *f, struct vpa_error *err)
 {
     const struct cli_dry_handler handler = {
@@ -293,6 +351,7 @@ static int prepare(struct cli_forecast *f, const char *ns, struct vpa_error *err
     f->config = config.updater;
     f->standstill = cli_panic(f->cli, f->at.ns);
     look_at_webhook(f);
+    look_at_updater(f);
     choose_namespace(f, ns);
     f->config.use_admission_status = false;
     f->config.eviction_rate_limit = -1;

@@ -14,11 +14,15 @@ static struct cli cli;
 static const char *deployments; /* items of the lists */
 static const char *panic;       /* the namespace where the button is pressed; NULL: none */
 static const char *lease_at;    /* the namespace of the only Lease */
+static const char *leader;      /* the Lease of the updater; NULL: there is none */
 static const char *ranges;      /* the list of LimitRanges; NULL: there are none */
 
 #define RUNS(NS, NAME, IMAGE, ARGS)                                                                \
     "{\"metadata\":{\"namespace\":\"" NS "\",\"name\":\"" NAME "\"},\"spec\":{\"template\":{"      \
     "\"spec\":{\"containers\":[{\"name\":\"d\",\"image\":\"" IMAGE "\",\"args\":[" ARGS "]}]}}}}"
+#define STATUS(...)                                                                                \
+    "{\"metadata\":{\"namespace\":\"vpa\",\"name\":\"u\"},\"status\":{" __VA_ARGS__ "},\"spec\":{" \
+    "\"template\":{\"spec\":{\"containers\":[{\"image\":\"r/vpa-updater:1\"}]}}}}"
 #define LEASE "{\"kind\":\"Lease\",\"spec\":{\"renewTime\":\"2026-03-01T11:59:50.000000Z\"}}"
 
 #define POD                                                                                        \
@@ -42,6 +46,8 @@ static const char *answer_to(const struct vpa_memory_request *q)
 {
     if (strstr(q->path, "/configmaps/vpa-panic"))
         return is_in(q, panic, "configmaps") ? "{}" : NULL;
+    if (strstr(q->path, "/leases/vpa-updater"))
+        return leader;
     if (strstr(q->path, "/leases/"))
         return is_in(q, lease_at, "leases") ? LEASE : NULL;
     if (strstr(q->path, "/deployments/"))
@@ -83,7 +89,7 @@ static void setup(void)
     deployments = RUNS("vpa", "x-updater", "r/vpa-updater:1", "");
     panic = NULL;
     lease_at = "vpa";
-    ranges = NULL;
+    leader = ranges = NULL;
     setenv("NAMESPACE", "of-the-user", 1);
 }
 
@@ -126,6 +132,46 @@ START_TEST(what_stops_the_updater_is_looked_for_where_it_runs)
     ck_assert_msg((standstill != NULL) == (wanted != NULL), "%s", standstill);
     if (wanted)
         ck_assert_msg(strstr(standstill, wanted) != NULL, "%s", standstill);
+    cli_forecast_free(forecast);
+}
+END_TEST
+
+#define LED RUNS("vpa", "u", "r/vpa-updater:1", "\"--leader-elect\"")
+#define LEADER(HOLDER, RENEWED)                                                                    \
+    "{\"spec\":{\"holderIdentity\":\"" HOLDER "\",\"leaseDurationSeconds\":15,\"renewTime\":"      \
+    "\"2026-03-01T" RENEWED ".000000Z\"}}"
+
+static const struct {
+    const char *deployments, *leader;
+    const char *standstill; /* a part of it; NULL: there is none */
+    size_t notes;
+} updaters[] = {
+    {LED, LEADER("a", "11:59:50"), NULL, 0},
+    {LED, LEADER("a", "11:58:00"),
+     "no updater leads: the Lease kube-system/vpa-updater was renewed 120", 0},
+    {LED, LEADER("", "11:59:59"), "nobody holds the Lease kube-system/vpa-updater", 0},
+    {LED, NULL, "the Lease kube-system/vpa-updater does not exist", 0},
+    {STATUS(""), NULL, "no pod of Deployment vpa/u is ready", 0},
+    {STATUS("\"readyReplicas\":1"), NULL, NULL, 0},
+    {"", NULL, NULL, 2}, /* its flags; whether it runs */
+};
+
+START_TEST(nothing_is_done_where_no_updater_is_at_work)
+{
+    const char *wanted = updaters[_i].standstill;
+    struct cli_forecast *forecast;
+    struct vpa_error err;
+
+    deployments = updaters[_i].deployments;
+    leader = updaters[_i].leader;
+    if (!*deployments)
+        lease_at = "kube-system";
+    forecast = cli_forecast_new(&cli, "shop", &err);
+    ck_assert_msg(forecast != NULL, "%s", err.text);
+    ck_assert_msg((forecast->standstill != NULL) == (wanted != NULL), "%s", forecast->standstill);
+    if (wanted)
+        ck_assert_msg(strstr(forecast->standstill, wanted) != NULL, "%s", forecast->standstill);
+    ck_assert_uint_eq(cli.note_count, updaters[_i].notes);
     cli_forecast_free(forecast);
 }
 END_TEST
@@ -226,7 +272,8 @@ START_TEST(a_new_pod_that_no_namespace_takes_is_told_why)
     ck_assert_int_eq(vpa_json_parse(&cli.arena, POD, strlen(POD), &pod, &err), 0);
     ck_assert_msg(cli_preview(&cli, forecast, "shop", pod, &preview, &err) == 0, "%s", err.text);
     ck_assert_ptr_null(preview.patch);
-    ck_assert_msg(strstr(preview.why_not, "failed to calculate resource patch for pod shop/") != NULL,
+    ck_assert_msg(strstr(preview.why_not, "failed to calculate resource patch for pod shop/") !=
+                      NULL,
                   "%s", preview.why_not);
     cli_forecast_free(forecast);
 }
@@ -240,6 +287,8 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, what_stops_the_updater_is_looked_for_where_it_runs, 0,
                         (int)VPA_COUNT(installations));
+    tcase_add_loop_test(tc, nothing_is_done_where_no_updater_is_at_work, 0,
+                        (int)VPA_COUNT(updaters));
     tcase_add_loop_test(tc, an_updater_of_one_namespace_does_not_stand_still_for_all, 0, 3);
     tcase_add_test(tc, the_ledger_is_that_of_the_updater_wherever_it_runs);
     tcase_add_loop_test(tc, a_new_pod_gets_what_the_installed_webhook_gives, 0,
