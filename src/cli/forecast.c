@@ -131,17 +131,23 @@ static int on_write(void *ctx, const char *method, const char *target, const cha
 
 /* ---- the pass ---- */
 
+const struct vpa_condition *cli_true_condition(const struct vpa_object *vpa, const char *type)
+{
+    for (size_t i = 0; i < vpa->condition_count; i++)
+        if (vpa_str_eq(vpa->conditions[i].type, type) &&
+            vpa_str_eq(vpa->conditions[i].status, "True"))
+            return &vpa->conditions[i];
+    return NULL;
+}
+
 /* What a condition of the VPA says about a breaker that is open; the pass has read it too. */
 static const char *paused_text(struct cli_forecast *f, const struct vpa_object *vpa)
 {
-    for (size_t i = 0; i < vpa->condition_count; i++) {
-        const struct vpa_condition *c = &vpa->conditions[i];
+    const struct vpa_condition *c = cli_true_condition(vpa, PAUSED_EVICTIONS);
 
-        if ((vpa_str_eq(c->type, PAUSED_EVICTIONS) || vpa_str_eq(c->type, PAUSED_RESIZES)) &&
-            vpa_str_eq(c->status, "True"))
-            return vpa_arena_printf(&f->arena, "%s: %s", c->type, c->message);
-    }
-    return NULL;
+    if (!c)
+        c = cli_true_condition(vpa, PAUSED_RESIZES);
+    return c ? vpa_arena_printf(&f->arena, "%s: %s", c->type, c->message) : NULL;
 }
 
 static void on_work(void *ctx, const struct work *w)
@@ -313,6 +319,47 @@ static int run_pass(struct cli_forecast *f, struct vpa_error *err)
     return 0;
 }
 
+/* How many VPAs of each namespace have paused evictions: by namespace, the count as a pointer. */
+static void count_paused(const struct cli_forecast *f, struct vpa_table *paused)
+{
+    for (size_t i = 0; i < f->vpa_count; i++) {
+        const char *ns = f->vpas[i]->meta.ns;
+
+        if (cli_true_condition(f->vpas[i], PAUSED_EVICTIONS))
+            vpa_table_put(paused, ns, (void *)((uintptr_t)vpa_table_find(paused, ns) + 1));
+    }
+}
+
+/* The breakers of a namespace and of the cluster are in the updater's memory alone; as many VPAs or
+ * namespaces as open them may have done so. */
+static void doubt_evictions(struct cli_forecast *f)
+{
+    struct vpa_table paused = {0};
+    const char *key;
+    void *value;
+
+    count_paused(f, &paused);
+    for (size_t i = 0; vpa_table_next(&f->verdicts, &i, &key, &value);) {
+        struct cli_verdict *v = value;
+        size_t count = (uintptr_t)vpa_table_find(&paused, v->ns);
+
+        if (v->action != CLI_ACTION_EVICT)
+            continue;
+        if (count >= VPA_PROOF_ROW)
+            v->why = vpa_arena_printf(
+                &f->arena,
+                "perhaps: its namespace may be paused, where %zu VPAs have " PAUSED_EVICTIONS
+                "; %s",
+                count, v->why);
+        else if (paused.count >= VPA_PROOF_ROW)
+            v->why = vpa_arena_printf(&f->arena,
+                                      "perhaps: the cluster may be paused, where VPAs of %zu "
+                                      "namespaces have " PAUSED_EVICTIONS "; %s",
+                                      paused.count, v->why);
+    }
+    vpa_table_release(&paused);
+}
+
 static void keep_objects(struct cli_forecast *f)
 {
     struct pass_env *env = updater_env(f->updater);
@@ -368,6 +415,7 @@ struct cli_forecast *cli_forecast_new(struct cli *cli, const char *ns, struct vp
         return NULL;
     }
     keep_objects(f);
+    doubt_evictions(f);
     return f;
 }
 

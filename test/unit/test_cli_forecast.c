@@ -15,6 +15,7 @@ static const char *deployments; /* items of the lists */
 static const char *panic;       /* the namespace where the button is pressed; NULL: none */
 static const char *lease_at;    /* the namespace of the only Lease */
 static const char *leader;      /* the Lease of the updater; NULL: there is none */
+static const char *vpas, *pods; /* items of the lists */
 static const char *ranges;      /* the list of LimitRanges; NULL: there are none */
 
 #define RUNS(NS, NAME, IMAGE, ARGS)                                                                \
@@ -35,11 +36,32 @@ static const char *ranges;      /* the list of LimitRanges; NULL: there are none
     "\"recommendation\":{"                                                                         \
     "\"containerRecommendations\":[{\"containerName\":\"app\",\"target\":{\"cpu\":\"2\"}}]}}}"
 
+#define OWNED(NS, NAME)                                                                            \
+    "{\"metadata\":{\"name\":\"" NAME "\",\"namespace\":\"" NS "\",\"labels\":{\"app\":\"web\"},"  \
+    "\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\",\"name\":\"web\","   \
+    "\"controller\":true}]},\"spec\":{\"nodeName\":\"n\",\"containers\":[{\"name\":\"app\","       \
+    "\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"Running\","           \
+    "\"startTime\":\"2026-02-01T00:00:00Z\",\"containerStatuses\":[{\"name\":\"app\",\"state\":{"  \
+    "\"running\":{\"startedAt\":\"2026-02-01T00:00:00Z\"}}}]}}"
+#define REPLICA_SET                                                                                \
+    "{\"metadata\":{\"name\":\"web\",\"namespace\":\"shop\"},\"spec\":{\"replicas\":2,"            \
+    "\"selector\":{"                                                                               \
+    "\"matchLabels\":{\"app\":\"web\"}}}}"
+#define PAUSED(NS, NAME, STATUS)                                                                   \
+    "{\"metadata\":{\"name\":\"" NAME "\",\"namespace\":\"" NS "\"},\"spec\":{\"selector\":{"      \
+    "\"matchLabels\":{\"app\":\"x\"}}},\"status\":{\"conditions\":[{\"type\":\"EvictionsPaused\"," \
+    "\"status\":\"" STATUS "\"}]}}"
+
 static bool is_in(const struct vpa_memory_request *q, const char *ns, const char *resource)
 {
     vpa_auto_free char *part = vpa_xprintf("/namespaces/%s/%s", ns ? ns : "", resource);
 
     return strstr(q->path, part) != NULL;
+}
+
+static const char *list_of(const char *items)
+{
+    return vpa_arena_printf(&cli.arena, "{\"items\":[%s]}", items);
 }
 
 static const char *answer_to(const struct vpa_memory_request *q)
@@ -55,7 +77,11 @@ static const char *answer_to(const struct vpa_memory_request *q)
     if (strstr(q->path, "/limitranges") && ranges)
         return ranges;
     if (strstr(q->path, "/verticalpodautoscalers"))
-        return "{\"items\":[" VPA "]}";
+        return list_of(vpas);
+    if (strstr(q->path, "/replicasets"))
+        return list_of(REPLICA_SET);
+    if (strstr(q->path, "/pods"))
+        return list_of(pods);
     return "{\"items\":[]}";
 }
 
@@ -90,6 +116,8 @@ static void setup(void)
     panic = NULL;
     lease_at = "vpa";
     leader = ranges = NULL;
+    vpas = VPA;
+    pods = "";
     setenv("NAMESPACE", "of-the-user", 1);
 }
 
@@ -172,6 +200,48 @@ START_TEST(nothing_is_done_where_no_updater_is_at_work)
     if (wanted)
         ck_assert_msg(strstr(forecast->standstill, wanted) != NULL, "%s", forecast->standstill);
     ck_assert_uint_eq(cli.note_count, updaters[_i].notes);
+    cli_forecast_free(forecast);
+}
+END_TEST
+
+static const struct {
+    const char *ns, *vpas;
+    const char *begins; /* why */
+} pauses[] = {
+    {"shop", VPA "," PAUSED("shop", "a", "True") "," PAUSED("shop", "b", "True"), "requests and"},
+    {"shop",
+     VPA "," PAUSED("shop", "a", "True") "," PAUSED("shop", "b", "True") "," PAUSED("shop", "c",
+                                                                                    "True"),
+     "perhaps: its namespace may be paused, where 3 VPAs"},
+    {"shop",
+     VPA "," PAUSED("shop", "a", "True") "," PAUSED("shop", "b", "True") "," PAUSED("shop", "c",
+                                                                                    "False"),
+     "requests and"},
+    {"", VPA "," PAUSED("a", "a", "True") "," PAUSED("b", "b", "True") "," PAUSED("c", "c", "True"),
+     "perhaps: the cluster may be paused, where VPAs of 3 namespaces"},
+};
+
+START_TEST(an_eviction_that_may_be_paused_is_doubted)
+{
+    size_t evicted = 0;
+    struct cli_forecast *forecast;
+    struct vpa_error err;
+
+    vpas = pauses[_i].vpas;
+    pods = OWNED("shop", "web-1") "," OWNED("shop", "web-2");
+    forecast = cli_forecast_new(&cli, pauses[_i].ns, &err);
+    ck_assert_msg(forecast != NULL, "%s", err.text);
+    for (size_t i = 0; i < forecast->pod_count; i++) {
+        const struct cli_verdict *v =
+            cli_forecast_find(forecast, "shop", forecast->pods[i]->meta.name);
+
+        ck_assert_ptr_nonnull(v);
+        if (v->action != CLI_ACTION_EVICT)
+            continue;
+        evicted++;
+        ck_assert_msg(vpa_str_starts_with(v->why, pauses[_i].begins), "%s", v->why);
+    }
+    ck_assert_uint_eq(evicted, 1);
     cli_forecast_free(forecast);
 }
 END_TEST
@@ -289,6 +359,7 @@ int main(void)
                         (int)VPA_COUNT(installations));
     tcase_add_loop_test(tc, nothing_is_done_where_no_updater_is_at_work, 0,
                         (int)VPA_COUNT(updaters));
+    tcase_add_loop_test(tc, an_eviction_that_may_be_paused_is_doubted, 0, (int)VPA_COUNT(pauses));
     tcase_add_loop_test(tc, an_updater_of_one_namespace_does_not_stand_still_for_all, 0, 3);
     tcase_add_test(tc, the_ledger_is_that_of_the_updater_wherever_it_runs);
     tcase_add_loop_test(tc, a_new_pod_gets_what_the_installed_webhook_gives, 0,
