@@ -392,6 +392,33 @@ START_TEST(what_is_no_checkpoint_is_told)
 }
 END_TEST
 
+#define RUNNING(HASH)                                                                              \
+    "{\"kind\":\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"web-app\","            \
+    "\"namespace\":"                                                                               \
+    "\"shop\",\"annotations\":{\"vpa.autoscaling.k8s.io/open-memory-intervals\":"                  \
+    "\"{\\\"history\\\":\\\"" HASH "\\\",\\\"end\\\":\\\"2026-02-01T00:00:00Z\\\","                \
+    "\\\"peaks\\\":[[12345,4294967296]]}\"}},\"spec\":{\"vpaObjectName\":\"web\","                 \
+    "\"containerName\":"                                                                           \
+    "\"app\"},\"status\":{\"lastUpdateTime\":\"2026-01-31T00:40:00Z\",\"version\":\"v3\","         \
+    "\"cpuHistogram\":{},\"memoryHistogram\":{\"referenceTimestamp\":\"2026-01-31T00:00:00Z\","    \
+    "\"bucketWeights\":{\"26\":10000},\"totalWeight\":1},\"totalSamplesCount\":2000}}"
+
+/* A day of 512 MiB, and 4 GiB in the one that was not over: the recommender knows both. */
+START_TEST(memory_of_running_intervals_counts)
+{
+    char words[] = "checkpoint c.yaml --policy vpa";
+
+    parse(words);
+    put("c.yaml", _i ? RUNNING("00000000") : RUNNING("e4f410af"));
+    const char *text = answer();
+    ck_assert_msg(strstr(text, _i ? ",599.6Mi," : ",4760.8Mi,") != NULL, "%s", text);
+    ck_assert_uint_eq(cli.note_count, (size_t)_i);
+    if (_i)
+        ck_assert_ptr_nonnull(
+            strstr(cli.notes[0], "the memory of the running interval is missing"));
+}
+END_TEST
+
 /* One that cannot be used does not hide the others, and is named. */
 START_TEST(a_bad_checkpoint_is_noted)
 {
@@ -459,6 +486,7 @@ int main(void)
     tcase_add_test(stored, what_is_kept_aside_is_no_checkpoint);
     tcase_add_test(stored, states_answer_for_their_algorithm);
     tcase_add_loop_test(stored, what_is_no_checkpoint_is_told, 0, (int)VPA_COUNT(wrong));
+    tcase_add_loop_test(stored, memory_of_running_intervals_counts, 0, 2);
     tcase_add_test(stored, a_bad_checkpoint_is_noted);
     tcase_add_test(stored, the_cluster_is_asked_without_a_file);
     suite_add_tcase(suite, top);

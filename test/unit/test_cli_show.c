@@ -100,6 +100,23 @@ START_TEST(pictures_are_of_what_a_recommender_would_load)
 }
 END_TEST
 
+/* The memory of an interval that was not over is in the annotation alone. */
+START_TEST(a_running_interval_is_in_the_picture)
+{
+    checkpoints = LIST(
+        "{\"metadata\":{\"name\":\"web-app\",\"annotations\":{"
+        "\"vpa.autoscaling.k8s.io/open-memory-intervals\":\"{\\\"history\\\":\\\"e4f410af\\\","
+        "\\\"end\\\":\\\"2026-02-01T00:00:00Z\\\",\\\"peaks\\\":[[7,4294967296]]}\"}},"
+        "\"spec\":{\"vpaObjectName\":\"web\",\"containerName\":\"app\"},\"status\":{\"version\":"
+        "\"v3\","
+        "\"lastUpdateTime\":\"2026-01-31T00:40:00Z\",\"memoryHistogram\":{\"referenceTimestamp\":"
+        "\"2026-01-31T00:00:00Z\",\"bucketWeights\":{\"26\":10000},\"totalWeight\":1}}}");
+    ck_assert_int_eq(run("", "table"), CLI_OK);
+    ck_assert_msg(strstr(vpa_buf_text(&cli.out), "p90 4139.8Mi") != NULL, "%s",
+                  vpa_buf_text(&cli.out));
+}
+END_TEST
+
 /* One key for each percentile, and what the status has made of them. */
 START_TEST(json_has_what_the_picture_says)
 {
@@ -138,6 +155,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, pictures_are_of_what_a_recommender_would_load, 0,
                         (int)VPA_COUNT(stored));
+    tcase_add_test(tc, a_running_interval_is_in_the_picture);
     tcase_add_test(tc, json_has_what_the_picture_says);
     tcase_add_loop_test(tc, the_state_of_another_algorithm_is_named, 0, 2);
     suite_add_tcase(suite, tc);
