@@ -76,9 +76,14 @@ static void print_vpa(struct cli *cli, const struct why *why)
                      : "the pod has no controller, and no VPA selects it by labels");
     } else {
         put_line(cli, CLI_BOLD, "VPA: %s", vpa_text(cli, control->vpa));
-        put_line(cli, CLI_PLAIN, "  %s",
-                 why->pod ? why_winner(control) : "it controls no live pod");
+        if (why->pod)
+            put_line(cli, CLI_PLAIN, "  %s", why_winner(control));
+        else
+            put_line(cli, CLI_PLAIN, "  it controls no live pod: %s", why->idle);
     }
+    for (size_t i = 0; i < why->condition_count; i++)
+        put_line(cli, CLI_PLAIN, "  condition %s: %s", why->conditions[i]->type,
+                 vpa_or_empty(why->conditions[i]->message));
     if (control->new_pod && control->new_pod != control->vpa)
         put_line(cli, CLI_PLAIN, "  new pods: %s, the oldest of those that are not Off",
                  vpa_text(cli, control->new_pod));
@@ -274,6 +279,16 @@ static void json_rivals(struct vpa_json_writer *w, const struct why *why)
     vpa_json_close_array(w);
 }
 
+static void json_idle(struct vpa_json_writer *w, const struct why *why)
+{
+    vpa_json_member_string(w, "why_no_pods", why->idle);
+    vpa_json_member_object(w, "conditions");
+    for (size_t i = 0; i < why->condition_count; i++)
+        vpa_json_member_string(w, why->conditions[i]->type,
+                               vpa_or_empty(why->conditions[i]->message));
+    vpa_json_close_object(w);
+}
+
 static void json_containers(struct vpa_json_writer *w, const struct why *why)
 {
     vpa_json_member_array(w, "containers");
@@ -400,6 +415,8 @@ void why_print_json(struct cli *cli, struct cli_forecast *forecast, const struct
     vpa_json_member_string_opt(&w, "vpa_of_new_pods",
                                control->new_pod ? control->new_pod->meta.name : NULL);
     json_rivals(&w, why);
+    if (why->idle)
+        json_idle(&w, why);
     if (!is_one_pod(why) && why->pod)
         vpa_json_member_string(&w, "rules_of", why->pod->meta.name);
     json_containers(&w, why);

@@ -283,6 +283,50 @@ START_TEST(the_ledger_is_that_of_the_updater_wherever_it_runs)
 }
 END_TEST
 
+#define NEVER(NAME, SPEC, STATUS)                                                                  \
+    "{\"metadata\":{\"name\":\"" NAME "\",\"namespace\":\"shop\"},\"spec\":{" SPEC                 \
+    "},\"status\":{" STATUS "}}"
+#define BY_LABELS "\"selector\":{\"matchLabels\":{\"app\":\"web\"}}"
+#define CONDITION(TYPE, STATUS)                                                                    \
+    "\"conditions\":[{\"type\":\"" TYPE "\",\"status\":\"" STATUS "\",\"message\":\"it says "      \
+                                                                  "so\"}]"
+
+static const struct {
+    const char *vpas, *says; /* of the VPA z */
+} idle[] = {
+    {VPA "," NEVER("z", BY_LABELS, ""), "no live pod: another VPA of the same pods is older (or "
+                                        "comes first by name): vpa (pod web-1)"},
+    {NEVER("z", "\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"x\"}",
+           ""),
+     "no live pod: its target cannot be resolved: Deployment shop/x does not exist"},
+    {NEVER("z", "\"selector\":{\"matchLabels\":{\"app\":\"x\"}}", ""),
+     "no live pod: none has the labels that it selects"},
+    {NEVER("z", "\"selector\":{\"matchLabels\":{\"app\":\"x\"}}",
+           CONDITION("NoPodsMatched", "True")),
+     "condition NoPodsMatched: it says so"},
+};
+
+START_TEST(a_vpa_without_pods_is_told_why)
+{
+    char name[] = "vpa/z", none[] = "--decisions-from=none";
+    char *const argv[] = {name, none};
+    struct vpa_error err;
+    bool help;
+
+    vpas = idle[_i].vpas;
+    pods = OWNED("shop", "web-1");
+    cli.ns = "shop";
+    ck_assert_int_eq(cli_parse(&cli, 2, argv, &help, &err), 0);
+    ck_assert_int_eq(cli.command->run(&cli), CLI_OK);
+    ck_assert_msg(strstr(vpa_buf_text(&cli.out), idle[_i].says) != NULL, "%s",
+                  vpa_buf_text(&cli.out));
+    vpa_buf_clear(&cli.out);
+    cli.format = CLI_JSON;
+    ck_assert_int_eq(cli.command->run(&cli), CLI_OK);
+    ck_assert_ptr_nonnull(strstr(vpa_buf_text(&cli.out), "\"why_no_pods\""));
+}
+END_TEST
+
 #define WEBHOOK(ARGS)                                                                              \
     RUNS("ops", "x-updater", "r/vpa-updater:1", "")                                                \
     "," RUNS("vpa", "x-admission", "r/vpa-admission-controller:1", ARGS)
@@ -362,6 +406,7 @@ int main(void)
     tcase_add_loop_test(tc, an_eviction_that_may_be_paused_is_doubted, 0, (int)VPA_COUNT(pauses));
     tcase_add_loop_test(tc, an_updater_of_one_namespace_does_not_stand_still_for_all, 0, 3);
     tcase_add_test(tc, the_ledger_is_that_of_the_updater_wherever_it_runs);
+    tcase_add_loop_test(tc, a_vpa_without_pods_is_told_why, 0, (int)VPA_COUNT(idle));
     tcase_add_loop_test(tc, a_new_pod_gets_what_the_installed_webhook_gives, 0,
                         (int)VPA_COUNT(webhooks));
     tcase_add_test(tc, a_new_pod_that_no_namespace_takes_is_told_why);
