@@ -133,19 +133,26 @@ static void add_row(struct cli_table *table, const struct why_row *row)
     cli_table_cell(table, row->text);
 }
 
-void why_print_rows(struct cli *cli, const struct why_row *rows, size_t count)
+static void fill_rows(struct cli *cli, struct cli_table *table, const struct why_row *rows,
+                      size_t count)
 {
     static const struct cli_column columns[] = {{"NAMESPACE"}, {"POD"},  {"VPA"},
                                                 {"NEXT PASS"}, {"RULE"}, {"WHY"}};
+
+    cli_table_init(table, &cli->arena, columns, VPA_COUNT(columns));
+    for (size_t i = 0; i < count; i++) {
+        cli_table_cell(table, rows[i].pod->meta.ns);
+        cli_table_cell(table, rows[i].pod->meta.name);
+        cli_table_cell(table, rows[i].vpa ? rows[i].vpa->meta.name : "");
+        add_row(table, &rows[i]);
+    }
+}
+
+void why_print_rows(struct cli *cli, const struct why_row *rows, size_t count)
+{
     cli_auto_table table = {0};
 
-    cli_table_init(&table, &cli->arena, columns, VPA_COUNT(columns));
-    for (size_t i = 0; i < count; i++) {
-        cli_table_cell(&table, rows[i].pod->meta.ns);
-        cli_table_cell(&table, rows[i].pod->meta.name);
-        cli_table_cell(&table, rows[i].vpa ? rows[i].vpa->meta.name : "");
-        add_row(&table, &rows[i]);
-    }
+    fill_rows(cli, &table, rows, count);
     cli_print_table(cli, &table, "pods");
 }
 
@@ -328,25 +335,16 @@ static void json_verdict(struct vpa_json_writer *w, struct cli_forecast *forecas
     vpa_json_close_object(w);
 }
 
-/* As in the table of all pods. */
-static void json_rows(struct vpa_json_writer *w, struct cli_forecast *forecast,
+static void json_rows(struct cli *cli, struct vpa_json_writer *w, struct cli_forecast *forecast,
                       const struct why *why)
 {
-    vpa_json_member_string_opt(w, "standstill", forecast->standstill);
-    vpa_json_member_array(w, "pods");
-    for (size_t i = 0; i < why->subject.count; i++) {
-        const struct why_row *row = &why->subject.rows[i];
+    vpa_auto_buf rows = VPA_BUF(CLI_OUT_MAX);
+    cli_auto_table table = {0};
 
-        vpa_json_open_object(w);
-        vpa_json_member_string(w, "namespace", row->pod->meta.ns);
-        vpa_json_member_string(w, "pod", row->pod->meta.name);
-        vpa_json_member_string(w, "vpa", row->vpa ? row->vpa->meta.name : "");
-        vpa_json_member_string(w, "next_pass", row->action);
-        vpa_json_member_string(w, "rule", row->rule);
-        vpa_json_member_string(w, "why", row->text);
-        vpa_json_close_object(w);
-    }
-    vpa_json_close_array(w);
+    fill_rows(cli, &table, why->subject.rows, why->subject.count);
+    cli_table_json(&table, &rows);
+    vpa_json_member_string_opt(w, "standstill", forecast->standstill);
+    vpa_json_member_raw(w, "pods", vpa_buf_text(&rows), rows.len);
 }
 
 static void json_preview(struct vpa_json_writer *w, const struct why *why)
@@ -423,7 +421,7 @@ void why_print_json(struct cli *cli, struct cli_forecast *forecast, const struct
     if (is_one_pod(why))
         json_verdict(&w, forecast, &why->subject.rows[0]);
     else
-        json_rows(&w, forecast, why);
+        json_rows(cli, &w, forecast, why);
     json_preview(&w, why);
     json_events(&w, why);
     json_decisions(&w, &why->decisions);
