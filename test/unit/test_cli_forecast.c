@@ -289,7 +289,7 @@ END_TEST
 #define BY_LABELS "\"selector\":{\"matchLabels\":{\"app\":\"web\"}}"
 #define CONDITION(TYPE, STATUS)                                                                    \
     "\"conditions\":[{\"type\":\"" TYPE "\",\"status\":\"" STATUS "\",\"message\":\"it says "      \
-                                                                  "so\"}]"
+    "so\"}]"
 
 static const struct {
     const char *vpas, *says; /* of the VPA z */

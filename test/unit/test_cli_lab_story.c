@@ -155,7 +155,7 @@ START_TEST(the_interval_is_that_of_the_policy)
 }
 END_TEST
 
-/* Memory that the policy does not control is neither recommended nor requested: nothing is killed. */
+/* Memory that is not controlled is neither recommended nor requested: nothing is killed. */
 START_TEST(what_is_not_controlled_is_left_alone)
 {
     make(900);
