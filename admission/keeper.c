@@ -205,7 +205,7 @@ static int put_parts(struct keeper *k, const struct registration_view *view, con
     vpa_auto_arena arena = {0};
     vpa_auto_buf text = VPA_BUF(WEBHOOK_BODY_MAX), body = VPA_BUF(WEBHOOK_BODY_MAX);
 
-    webhook_encode(wanted->config, wanted->ns, NULL, &text);
+    webhook_encode_bundle(wanted->config, wanted->ns, "", view->selector, &text);
     if (vpa_json_parse(&arena, vpa_buf_text(&text), text.len, &object, NULL) < 0)
         return vpa_fail(err, VPA_LIMIT, "the flags make it longer than %zu bytes",
                         (size_t)WEBHOOK_BODY_MAX);

@@ -2,6 +2,8 @@
  * An object of ours is compared with the one that would be registered now, member by member as far
  * as the API server looks at them when it decides whether to call us: clientConfig, rules, and the
  * three ways to leave a pod out. What the server fills in (scope "*", port 443) is no difference.
+ * Nor are namespaces that others leave out beside ours: who runs the cluster adds such expressions
+ * to every webhook and puts them back at once (AKS, GKE Autopilot). They stay in all that we write.
  * Somebody else's object is theirs to shape; it only has to send us new pods. Both have to send
  * reviews of the version that we answer.
  */
@@ -11,6 +13,7 @@
 
 #include "vpa/base/str.h"
 #include "vpa/daemon/ca_bundle.h"
+#include "vpa/json/json_writer.h"
 #include "webhook_object.h"
 
 #define HTTPS_PORT 443
@@ -113,15 +116,64 @@ static bool same_text(const struct vpa_json *live, const struct vpa_json *wanted
     return strcmp(text_of(live, name), text_of(wanted, name)) == 0;
 }
 
+static const struct vpa_json *expressions(const struct vpa_json *selector)
+{
+    return vpa_json_find(selector, "matchExpressions");
+}
+
+/* Our expression among those, NULL without: of two of its key the one that is as it should be, else
+ * the first, which is where we write it. */
+static const struct vpa_json *find_ours(const struct vpa_json *all, const struct vpa_json *ours)
+{
+    const struct vpa_json *found = NULL;
+
+    vpa_json_foreach (expression, all) {
+        if (vpa_json_equal(expression, ours))
+            return expression;
+        if (!found && same_text(expression, ours, "key") && same_text(expression, ours, "operator"))
+            found = expression;
+    }
+    return found;
+}
+
+/* Some namespaces: each has a name. */
+static bool leaves_some_out(const struct vpa_json *expression)
+{
+    const char *operation = text_of(expression, "operator");
+
+    return strcmp(operation, "NotIn") == 0 ||
+           (strcmp(operation, "DoesNotExist") == 0 &&
+            strcmp(text_of(expression, "key"), WEBHOOK_NAMESPACE_KEY) != 0);
+}
+
 /* Which namespaces it leaves out is a setting. */
 static bool same_selector(const struct vpa_json *live, const struct vpa_json *wanted)
 {
-    const struct vpa_json *all = vpa_json_find(live, "matchExpressions");
-    const struct vpa_json *first = vpa_json_first(all);
-    const struct vpa_json *ours = vpa_json_first(vpa_json_find(wanted, "matchExpressions"));
+    vpa_json_foreach (expression, expressions(live))
+        if (!leaves_some_out(expression))
+            return false;
+    return is_empty(vpa_json_find(live, "matchLabels")) &&
+           find_ours(expressions(live), vpa_json_first(expressions(wanted)));
+}
 
-    return is_empty(vpa_json_find(live, "matchLabels")) && vpa_json_count(all) == 1 &&
-           same_text(first, ours, "key") && same_text(first, ours, "operator");
+static const char *merged_selector(struct vpa_arena *arena, const struct vpa_json *live,
+                                   const struct vpa_json *wanted)
+{
+    const struct vpa_json *ours = vpa_json_first(expressions(wanted));
+    const struct vpa_json *before = find_ours(expressions(live), ours);
+    vpa_auto_buf text = VPA_BUF(WEBHOOK_BODY_MAX);
+    struct vpa_json_writer w;
+
+    vpa_json_writer_init(&w, &text);
+    vpa_json_open_object(&w);
+    vpa_json_member_array(&w, "matchExpressions");
+    vpa_json_put_node(&w, ours);
+    vpa_json_foreach (expression, expressions(live))
+        if (expression != before && leaves_some_out(expression))
+            vpa_json_put_node(&w, expression);
+    vpa_json_close_array(&w);
+    vpa_json_close_object(&w);
+    return vpa_arena_strdup(arena, vpa_buf_text(&text));
 }
 
 static bool same_destination(const struct vpa_json *live, const struct vpa_json *wanted)
@@ -184,9 +236,9 @@ static const struct vpa_json *wanted_object(struct vpa_arena *arena,
 
 static bool same_namespaces(const struct vpa_json *live, const struct vpa_json *wanted)
 {
-    static const char expressions[] = "namespaceSelector.matchExpressions";
+    const struct vpa_json *ours = vpa_json_first(expressions(wanted));
 
-    return vpa_json_equal(vpa_json_at(live, expressions), vpa_json_at(wanted, expressions));
+    return vpa_json_equal(find_ours(expressions(live), ours), ours);
 }
 
 /* What else flags set and no proof rests on. */
@@ -257,10 +309,14 @@ static void read_hook(struct registration_view *view, const struct vpa_json *obj
         return;
     const struct vpa_json *ours = wanted_object(arena, wanted);
     const struct vpa_json *first = vpa_json_first(vpa_json_find(ours, "webhooks"));
+    const struct vpa_json *live = vpa_json_find(hook, "namespaceSelector");
+    const struct vpa_json *selector = vpa_json_find(first, "namespaceSelector");
     compare(view, hook, first);
-    if (*view->fault && strcmp(text_of(hook, "name"), WEBHOOK_NAME) != 0)
+    if (strcmp(text_of(hook, "name"), WEBHOOK_NAME) == 0)
+        view->selector = merged_selector(arena, live, selector);
+    else if (*view->fault)
         view->fault = "webhooks"; /* somebody else's, not to be mended piece by piece */
-    view->namespaces_differ = !same_namespaces(hook, first);
+    view->namespaces_differ = !same_namespaces(live, selector);
     view->settings_differ = view->namespaces_differ || !same_settings(object, hook, ours, first);
 }
 
@@ -270,6 +326,7 @@ void registration_view_read(struct registration_view *view, const struct vpa_jso
     registration_view_release(view);
     view->resource_version = vpa_arena_strdup(
         &view->arena, text_of(vpa_json_find(object, "metadata"), "resourceVersion"));
+    view->has_labels = vpa_json_is_object(vpa_json_at(object, "metadata.labels"));
     view->ca_owner = vpa_ca_bundle_injector(object);
     view->object_is_ours = wanted->config->register_webhook && !registration_view_is_helms(object);
     view->ca_is_ours =

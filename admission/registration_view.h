@@ -39,8 +39,11 @@ struct registration_view { /* texts never NULL once read; in the arena */
     bool settings_differ; /* labels, failurePolicy, the namespaces that are left out or the like are
                             not those of our flags; of ours */
     bool namespaces_differ; /* those of the settings */
-    bool refuses;           /* failurePolicy is Fail: pods are refused while nobody answers */
-    const char *fault;      /* what is not as it should be, "" for nothing: "rules" */
+    /* namespaceSelector as it should be, with what others leave out; NULL: as our flags say. */
+    const char *selector;
+    bool has_labels;
+    bool refuses;      /* failurePolicy is Fail: pods are refused while nobody answers */
+    const char *fault; /* what is not as it should be, "" for nothing: "rules" */
     /* All of that, the first is fault; of an object of ours that has a webhook of our name. */
     const char *faults[REGISTRATION_FAULTS_MAX];
     size_t fault_count;

@@ -11,7 +11,7 @@
 #include "vpa/base/log.h"
 
 #define TURN (100 * VPA_MILLISECOND)
-/* More than are answered in a turn; a pod's own owner does not wait behind them. */
+/* More than are answered in a turn; a pod's own owner waits for one of each namespace at most. */
 #define TURN_MAX 128
 
 struct scales {

@@ -111,29 +111,43 @@ void webhook_patch_begin(struct vpa_json_patch *patch, const struct registration
     vpa_json_patch_end_op(patch);
 }
 
+static void patch_labels(struct vpa_json_patch *patch, const struct registration_view *view,
+                         const struct vpa_json *labels)
+{
+    if (labels && !view->has_labels) {
+        vpa_json_put_node(vpa_json_patch_op(patch, VPA_PATCH_ADD, "/metadata/labels"), labels);
+        vpa_json_patch_end_op(patch);
+        return;
+    }
+    vpa_json_foreach (label, labels) {
+        vpa_auto_buf path = VPA_BUF(WEBHOOK_BODY_MAX);
+
+        vpa_buf_puts(&path, "/metadata/labels");
+        vpa_json_pointer_add(&path, vpa_json_name(label));
+        vpa_json_put_node(vpa_json_patch_op(patch, VPA_PATCH_ADD, vpa_buf_text(&path)), label);
+        vpa_json_patch_end_op(patch);
+    }
+}
+
 int webhook_write_over(struct vpa_kube_client *client, const struct registration_wanted *wanted,
                        const struct registration_view *view, const char *ca, struct vpa_error *err)
 {
-    const struct vpa_json *object, *labels;
+    const struct vpa_json *object;
     struct vpa_json_patch patch;
     vpa_auto_arena arena = {0};
     vpa_auto_buf text = VPA_BUF(WEBHOOK_BODY_MAX), body = VPA_BUF(WEBHOOK_BODY_MAX);
+    vpa_auto_buf base64 = VPA_BUF(WEBHOOK_BODY_MAX);
 
-    if (ca)
-        webhook_encode(wanted->config, wanted->ns, ca, &text);
-    else
-        webhook_encode_bundle(wanted->config, wanted->ns, view->ca_base64, &text);
+    webhook_encode_ca(ca, &base64);
+    webhook_encode_bundle(wanted->config, wanted->ns, ca ? vpa_buf_text(&base64) : view->ca_base64,
+                          view->selector, &text);
     if (vpa_json_parse(&arena, vpa_buf_text(&text), text.len, &object, err) < 0)
         return -1;
     webhook_patch_begin(&patch, view, &body);
     vpa_json_put_node(vpa_json_patch_op(&patch, VPA_PATCH_ADD, "/webhooks"),
                       vpa_json_find(object, "webhooks"));
     vpa_json_patch_end_op(&patch);
-    labels = vpa_json_at(object, "metadata.labels");
-    if (labels) {
-        vpa_json_put_node(vpa_json_patch_op(&patch, VPA_PATCH_ADD, "/metadata/labels"), labels);
-        vpa_json_patch_end_op(&patch);
-    }
+    patch_labels(&patch, view, vpa_json_at(object, "metadata.labels"));
     vpa_json_patch_end(&patch);
     return webhook_call(client, VPA_KUBE_PATCH_JSON, wanted->config->webhook_config_name, &body,
                         err);
@@ -193,9 +207,9 @@ static int replace(struct vpa_kube_client *client, const struct registration_wan
 /* Any failure to read it is taken as absence, as upstream does; creation will tell. Only who stops
  * creates nothing. */
 static int clear_the_way(struct vpa_kube_client *client, const struct registration_wanted *wanted,
-                         const char *ca, enum found *found, struct vpa_error *err)
+                         const char *ca, struct registration_view *view, enum found *found,
+                         struct vpa_error *err)
 {
-    struct registration_view view = {0};
     const struct vpa_json *object;
     vpa_auto_arena arena = {0};
     struct vpa_error unread;
@@ -206,20 +220,20 @@ static int clear_the_way(struct vpa_kube_client *client, const struct registrati
                                               : FORBIDDEN;
         return unread.code == VPA_CANCELLED ? fail_as(err, &unread) : 0;
     }
-    registration_view_read(&view, object, wanted);
-    int result = replace(client, wanted, &view, ca, found, err);
-    registration_view_release(&view);
-    return result;
+    registration_view_read(view, object, wanted);
+    return replace(client, wanted, view, ca, found, err);
 }
 
-/* found: nothing is there, as far as we know. */
+/* found: nothing is there, as far as we know; view: what was. */
 static int create(struct vpa_kube_client *client, const struct registration_wanted *wanted,
-                  const char *ca, enum found *found, struct vpa_error *err)
+                  const char *ca, const struct registration_view *view, enum found *found,
+                  struct vpa_error *err)
 {
     struct vpa_error failure;
-    vpa_auto_buf body = VPA_BUF(WEBHOOK_BODY_MAX);
+    vpa_auto_buf body = VPA_BUF(WEBHOOK_BODY_MAX), base64 = VPA_BUF(WEBHOOK_BODY_MAX);
 
-    webhook_encode(wanted->config, wanted->ns, ca, &body);
+    webhook_encode_ca(ca, &base64);
+    webhook_encode_bundle(wanted->config, wanted->ns, vpa_buf_text(&base64), view->selector, &body);
     if (webhook_call(client, VPA_KUBE_CREATE, NULL, &body, &failure) == 0) {
         VPA_V(3, "Self registration as MutatingWebhook succeeded.");
         *found = RIGHT;
@@ -243,23 +257,34 @@ static int create(struct vpa_kube_client *client, const struct registration_want
     return 0;
 }
 
-int webhook_register(struct vpa_kube_client *client, const struct admission_config *config,
-                     const char *ns, const char *ca, struct vpa_error *err)
+static int register_now(struct vpa_kube_client *client, const struct registration_wanted *wanted,
+                        const char *ca, struct registration_view *view, struct vpa_error *err)
 {
-    const struct registration_wanted wanted = {.config = config, .ns = ns};
     enum found found = OVERTAKEN;
 
     for (int round = 0; round < ROUNDS && found == OVERTAKEN; round++) {
-        if (clear_the_way(client, &wanted, ca, &found, err) < 0)
+        if (clear_the_way(client, wanted, ca, view, &found, err) < 0)
             return -1;
-        if (found != RIGHT && found != OVERTAKEN && create(client, &wanted, ca, &found, err) < 0)
+        if (found != RIGHT && found != OVERTAKEN &&
+            create(client, wanted, ca, view, &found, err) < 0)
             return -1;
     }
     if (found == RIGHT)
         return 0;
     return vpa_fail(err, VPA_RETRY,
                     "MutatingWebhookConfiguration %s: somebody else keeps writing it",
-                    config->webhook_config_name);
+                    wanted->config->webhook_config_name);
+}
+
+int webhook_register(struct vpa_kube_client *client, const struct admission_config *config,
+                     const char *ns, const char *ca, struct vpa_error *err)
+{
+    const struct registration_wanted wanted = {.config = config, .ns = ns};
+    struct registration_view view = {0};
+    int result = register_now(client, &wanted, ca, &view, err);
+
+    registration_view_release(&view);
+    return result;
 }
 
 /* Whether the first webhook of the object has this bundle. */

@@ -31,8 +31,9 @@ int webhook_reload_ca(struct vpa_kube_client *client, const struct admission_con
  * 415); VPA_DENIED instead of VPA_RETRY for a creation that was answered. Pumps the loop. */
 int webhook_call(struct vpa_kube_client *client, enum vpa_kube_verb verb, const char *name,
                  const struct vpa_buf *body, struct vpa_error *err) VPA_MUST_CHECK;
-/* Writes webhooks and labels as our flags want them over what was seen. ca: PEM text; NULL: the
- * caBundle that is there stays, to the byte. Fails as webhook_call does. */
+/* Writes webhooks and labels as our flags want them over what was seen; labels of others stay, and
+ * so does what they leave out. ca: PEM text; NULL: the caBundle that is there stays, to the byte.
+ * Fails as webhook_call does. */
 int webhook_write_over(struct vpa_kube_client *client, const struct registration_wanted *wanted,
                        const struct registration_view *view, const char *ca,
                        struct vpa_error *err) VPA_MUST_CHECK;

@@ -11,7 +11,6 @@
 #include "vpa/base/str.h"
 #include "vpa/json/json_writer.h"
 
-#define NAMESPACE_KEY "kubernetes.io/metadata.name"
 #define LABELS_MAX 64
 
 struct webhook_label {
@@ -159,7 +158,7 @@ static void put_namespace_selector(struct vpa_json_writer *w, const char *ignore
     vpa_json_member_object(w, "namespaceSelector");
     vpa_json_member_array(w, "matchExpressions");
     vpa_json_open_object(w);
-    vpa_json_member_string(w, "key", NAMESPACE_KEY);
+    vpa_json_member_string(w, "key", WEBHOOK_NAMESPACE_KEY);
     vpa_json_member_string(w, "operator", "NotIn");
     vpa_json_member_array(w, "values");
     while (vpa_str_split(&rest, ',', &ns))
@@ -176,11 +175,11 @@ void webhook_encode(const struct admission_config *config, const char *ns, const
     vpa_auto_buf base64 = VPA_BUF(WEBHOOK_BODY_MAX);
 
     webhook_encode_ca(ca, &base64);
-    webhook_encode_bundle(config, ns, vpa_buf_text(&base64), out);
+    webhook_encode_bundle(config, ns, vpa_buf_text(&base64), NULL, out);
 }
 
 void webhook_encode_bundle(const struct admission_config *config, const char *ns,
-                           const char *bundle, struct vpa_buf *out)
+                           const char *bundle, const char *selector, struct vpa_buf *out)
 {
     static const char *const review_versions[] = {"v1"};
     struct vpa_json_writer w;
@@ -203,7 +202,10 @@ void webhook_encode_bundle(const struct admission_config *config, const char *ns
     vpa_json_close_array(&w);
     vpa_json_member_string(&w, "failurePolicy",
                            config->webhook_failure_policy_fail ? "Fail" : "Ignore");
-    put_namespace_selector(&w, config->common.ignored_vpa_object_namespaces);
+    if (selector)
+        vpa_json_member_raw(&w, "namespaceSelector", selector, strlen(selector));
+    else
+        put_namespace_selector(&w, config->common.ignored_vpa_object_namespaces);
     vpa_json_member_string(&w, "sideEffects", "None");
     /* Cut to 32 bits, as upstream does. */
     vpa_json_member_int(&w, "timeoutSeconds",

@@ -40,8 +40,9 @@ struct filled { /* a VPA */
 struct refill {
     struct refill_options options;
     struct vpa_table vpas; /* key to struct filled */
-    struct prom_plan plan; /* of the pass, and so are the transport and the deadline */
+    struct prom_plan plan; /* of the pass, and so is what follows down to the deadline */
     struct vpa_transport *transport;
+    struct failures not_taken;
     int64_t deadline;    /* monotonic, and so is what follows */
     int64_t quiet_until; /* the server did not answer */
     uint64_t turns;
@@ -52,6 +53,7 @@ struct refill *refill_new(const struct refill_options *options)
     struct refill *r = vpa_xcalloc(1, sizeof(*r));
 
     r->options = *options;
+    r->not_taken.message = "Prometheus has less of the history of a VPA than is known, which stays";
     return r;
 }
 
@@ -80,6 +82,7 @@ struct taking {
     enum vpa_kind kind;
     uint64_t series;
     vpa_time first; /* of the samples that were taken; unset: none was */
+    vpa_time since; /* that was asked for */
     vpa_time until; /* that was asked for; what comes later is no past */
 };
 
@@ -148,6 +151,7 @@ static int fill_kind(struct refill *r, const struct vpa_autoscaler *v, const cha
     };
     struct vpa_crane_window w = vpa_crane_predictor_window(&window, now);
     struct prom_range range = {vpa_buf_text(&query), w.start, w.end, w.step};
+    taking->since = w.start;
     taking->until = w.end;
     if (limit_time(r, err) < 0)
         return -1;
@@ -158,34 +162,42 @@ static int fill_kind(struct refill *r, const struct vpa_autoscaler *v, const cha
 
 /* ---- one VPA ---- */
 
-/* Whether a fill whose samples begin then covers what is known. */
-static bool reaches_back(vpa_time first, const struct vpa_knowledge *known, vpa_time now)
+/* Whether what was taken covers what is known of that time; err says why not. Each kind has a
+ * length of its own. */
+static bool reaches_back(const struct taking *t, const struct vpa_known *known,
+                         struct vpa_error *err)
 {
-    if (vpa_time_is_unset(first))
-        return false;
-    vpa_duration memory = vpa_method_memory(vpa_knowledge_method(known));
-    vpa_time since = vpa_knowledge_first_sample(known), oldest = vpa_time_add(now, -memory);
+    const char *kind = vpa_kind_name(t->kind);
+    vpa_time since = vpa_knowledge_first_sample(known->knowledge);
+    vpa_time least = vpa_time_add(since > t->since ? since : t->since,
+                                  vpa_time_sub(t->until, t->since) / SHORTER_BY);
 
-    return vpa_time_is_unset(since) ||
-           first <= vpa_time_add(since > oldest ? since : oldest, memory / SHORTER_BY);
+    if (vpa_time_is_unset(t->first)) {
+        vpa_fail(err, VPA_INVALID, "container %s: no %s", known->container, kind);
+        return false;
+    }
+    if (!vpa_time_is_unset(since) && t->first > least) {
+        vpa_fail(err, VPA_INVALID, "container %s: %s of %lld minutes", known->container, kind,
+                 (long long)(vpa_time_sub(t->until, t->first) / VPA_MINUTE));
+        return false;
+    }
+    return true;
 }
 
-/* *covers: the samples of each kind cover what is known. */
-static bool fill_kinds(struct refill *r, const struct vpa_autoscaler *v,
-                       const struct vpa_known *known, struct vpa_knowledge *k, bool *covers,
-                       struct vpa_error *err)
+/* The samples of both kinds. *covers: they are all of what is known; why, if not. */
+static int fill_kinds(struct refill *r, const struct vpa_autoscaler *v,
+                      const struct vpa_known *known, struct vpa_knowledge *k, bool *covers,
+                      struct vpa_error *why, struct vpa_error *err)
 {
-    vpa_time now = vpa_loop_now(r->options.loop);
-
     *covers = true;
     for (enum vpa_kind kind = VPA_KIND_CPU; kind < VPA_KINDS; kind++) {
         struct taking taking = {.knowledge = k, .kind = kind, .first = VPA_TIME_UNSET};
 
         if (fill_kind(r, v, known->container, &taking, err) < 0)
-            return false;
-        *covers = *covers && reaches_back(taking.first, known->knowledge, now);
+            return -1;
+        *covers = *covers && reaches_back(&taking, known, why);
     }
-    return true;
+    return 0;
 }
 
 /* What Prometheus knows less of stays as it is. */
@@ -194,13 +206,16 @@ static int fill_container(struct refill *r, struct vpa_autoscaler *v, const stru
 {
     struct vpa_method *m = vpa_method_ref((struct vpa_method *)vpa_autoscaler_method(v));
     struct vpa_knowledge *k = vpa_knowledge_new(m, vpa_loop_now(r->options.loop));
-    bool covers, filled;
+    struct vpa_error why;
+    bool covers;
 
     vpa_method_unref(m);
-    filled = fill_kinds(r, v, known, k, &covers, err);
-    if (!filled || !covers || !vpa_autoscaler_replace_knowledge(v, known->container, k))
+    int filled = fill_kinds(r, v, known, k, &covers, &why, err);
+    if (filled == 0 && !covers)
+        failures_add(&r->not_taken, vpa_autoscaler_ns(v), vpa_autoscaler_name(v), &why);
+    if (filled < 0 || !covers || !vpa_autoscaler_replace_knowledge(v, known->container, k))
         vpa_knowledge_free(k);
-    return filled ? 0 : -1;
+    return filled;
 }
 
 static int fill_vpa(struct refill *r, struct vpa_autoscaler *v, struct vpa_error *err)
@@ -413,6 +428,7 @@ void refill_pass(struct refill *r)
     free(queue.asked);
     close_connection(r);
     forget_unseen(r);
+    failures_report(&r->not_taken);
     if (!vpa_loop_is_stopping(r->options.loop))
         failures_report(&failures);
 }

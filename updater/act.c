@@ -137,11 +137,18 @@ static enum act_result failed(struct action *a, const char *message,
 
 /* ---- eviction ---- */
 
+/* Else it has too much to do. Every server that knows policy/v1 names the cause. */
+static bool is_by_budget(const struct vpa_kube_result *result)
+{
+    return result->status_code == 429 && vpa_kube_has_cause(&result->status, "DisruptionBudget");
+}
+
 static void on_evicted(void *ctx, const struct vpa_kube_result *result, const struct vpa_error *err)
 {
     struct action *a = ctx;
 
     a->status_code = result->status_code;
+    a->refused_by_budget = err && is_by_budget(result);
     updater_action_answered(a, err ? failed(a, "Failed to evict pod", result, err) : ACT_OK);
 }
 
@@ -264,6 +271,16 @@ static void on_resized(void *ctx, const struct vpa_kube_result *result, const st
     updater_action_answered(a, is_node_capacity(result) ? ACT_API_INFEASIBLE : why);
 }
 
+/* Where nothing but a resize is to come, what can be done of it is (U47). */
+static bool is_cautious(const struct work *w, size_t pod, size_t candidate)
+{
+    const struct pass_env *env = w->pass->env;
+
+    return (candidate == SIZE_MAX || w->mode == VPA_MODE_IN_PLACE) &&
+           vpa_update_memory_is_refused(env->memory, w->pods[pod]->meta.uid,
+                                        updater_env_steady(env));
+}
+
 /* The two patches for a pod as it is now. */
 static enum act_result build_patch(struct work *w, size_t pod, struct vpa_resize_patch *patch)
 {
@@ -319,6 +336,7 @@ static void resize_prepare(struct work *w, size_t pod, size_t candidate, struct 
         r->result = ACT_API;
         return;
     }
+    r->patch.cautious = is_cautious(w, pod, candidate);
     r->result = build_patch(w, pod, &r->patch);
     if (r->result != ACT_OK)
         return;
@@ -371,6 +389,12 @@ static bool is_behind_end(const struct action *a, const struct vpa_resource_list
     return now && vpa_unboost_outlasts(now, a->work->pass->env->memory, requests);
 }
 
+static void send_resources(struct action *a, const struct vpa_resize_patch *patch)
+{
+    send_request(a, VPA_KUBE_PATCH_JSON, "resize", patch->resize.data, patch->resize.len,
+                 on_resized);
+}
+
 static void start_resize(struct work *w, size_t pod, size_t candidate,
                          struct vpa_resize_patch *patch, bool resources)
 {
@@ -383,10 +407,13 @@ static void start_resize(struct work *w, size_t pod, size_t candidate,
     a->restarts = patch->restarts;
     a->annotations_len = patch->annotations.len;
     a->annotations = vpa_buf_take(&patch->annotations);
-    if (!resources) {
+    if (!patch->changes) {
         a->kind = ACTION_ANNOTATE;
         updater_action_sent(a);
-        send_annotations(a, NULL);
+        if (resources)
+            send_resources(a, patch);
+        else
+            send_annotations(a, NULL);
         return;
     }
     vpa_group_reserve_resize(a->group);
@@ -403,8 +430,7 @@ static void start_resize(struct work *w, size_t pod, size_t candidate,
         updater_prove_sent(w, pod, VPA_PROOF_RESIZE, patch->restarts, &wanted);
     }
     updater_action_sent(a);
-    send_request(a, VPA_KUBE_PATCH_JSON, "resize", patch->resize.data, patch->resize.len,
-                 on_resized);
+    send_resources(a, patch);
 }
 
 enum act_result updater_act_resize(struct work *w, size_t pod, size_t candidate)

@@ -54,20 +54,17 @@ static void announce_resize(const struct work *w, const struct vpa_pod *pod, con
 
 /* ---- the ledger ---- */
 
-static bool is_refused_by_budget(const struct action *a)
-{
-    return a->kind == ACTION_EVICT && a->status_code == 429;
-}
-
-/* Not by a server that is not reached, has too much to do or is going down (U35). */
+/* Not by a server that is not reached, does not know us, has too much to do or is going down
+ * (U35). */
 static bool is_refused(const struct action *a)
 {
-    return a->status_code >= 400 && a->status_code <= 500 && a->status_code != 429;
+    return a->status_code >= 400 && a->status_code <= 500 && a->status_code != 401 &&
+           a->status_code != 429;
 }
 
 static enum vpa_rest rest_of(const struct action *a)
 {
-    if (is_refused_by_budget(a))
+    if (a->refused_by_budget)
         return VPA_REST_REFUSED_PDB;
     return is_refused(a) ? VPA_REST_REFUSED : VPA_REST_NOT_NOW;
 }
@@ -197,6 +194,24 @@ static void note_restart(const struct action *a)
         vpa_update_memory_note_restart(env->memory, a->pod, updater_env_steady(a->work->pass->env));
 }
 
+/* The API server does not take what was asked for: not because of who asks, because the pod is
+ * another one, or for the moment. Mode InPlace remembers otherwise what a node cannot hold. */
+static bool is_unacceptable(const struct action *a)
+{
+    if (a->result == ACT_API_INFEASIBLE)
+        return a->kind == ACTION_UNBOOST;
+    switch (a->status_code) {
+    case 401:
+    case 403:
+    case 404:
+    case 409:
+    case 429:
+        return false;
+    default:
+        return a->status_code >= 400 && a->status_code < 500;
+    }
+}
+
 static void resize_refused(struct action *a)
 {
     struct work *w = a->work;
@@ -213,6 +228,8 @@ static void resize_refused(struct action *a)
         return;
     if (a->status_code == 404)
         check_resize_support(env);
+    if (is_unacceptable(a))
+        vpa_update_memory_note_refusal(env->memory, a->pod->meta.uid, updater_env_steady(env));
     if (a->kind == ACTION_UNBOOST) {
         updater_meter_in_place_failed(&w->labels, "UnboostError");
     } else if (w->mode == VPA_MODE_IN_PLACE && a->result == ACT_API_INFEASIBLE) {

@@ -25,12 +25,17 @@ struct action {
     struct work *work;
     const struct vpa_pod *pod;
     struct vpa_replica_group *group;
-    enum { ACTION_EVICT, ACTION_RESIZE, ACTION_UNBOOST, ACTION_ANNOTATE } kind;
+    enum {
+        ACTION_EVICT,
+        ACTION_RESIZE,
+        ACTION_UNBOOST,
+        ACTION_ANNOTATE, /* its annotations alone change, also where its resources are sent again */
+    } kind;
     size_t index;      /* of the pod in work->pods */
     size_t candidate;  /* in work->list, SIZE_MAX without */
     bool takes_back;   /* a boost ends with it */
     bool behind_end;   /* the end of a boost, not carried out when it was sent, outlasts it */
-    bool changes;      /* the spec changes; false for a repetition */
+    bool changes;      /* the spec changes */
     bool restarts;     /* the kubelet restarts a container for it */
     char *why;         /* old and new values and the reason; heap, "" when nothing is known */
     char *inputs;      /* of the decision, for the ledger; heap or NULL */
@@ -38,8 +43,9 @@ struct action {
     size_t annotations_len;
     enum act_result result;
     int status_code;
-    bool resized;    /* only the annotations are missing, whatever the VPA says by now */
-    bool unanswered; /* it may have been carried out all the same */
+    bool refused_by_budget; /* a PodDisruptionBudget lets it not be evicted */
+    bool resized;           /* only the annotations are missing, whatever the VPA says by now */
+    bool unanswered;        /* it may have been carried out all the same */
 };
 void updater_action_sent(struct action *a);
 void updater_action_answered(struct action *a, enum act_result result);

@@ -22,6 +22,7 @@
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
+#include "vpa/policy/resize_state.h"
 
 /* Templates that are remembered of a VPA whose breaker is open. */
 #define TEMPLATES_MAX 8
@@ -118,6 +119,13 @@ static bool is_off(const struct work *w, size_t pod)
     return !env->prove || env->all_proven || !vpa_disruption_group(w->budget, pod);
 }
 
+/* What becomes of a pod that the kubelet had not resized yet, as it is sent another size, says
+ * nothing of the others: its node has no room, or its containers use too much. */
+static bool is_no_proof(const struct work *w, size_t pod, enum vpa_proof_way way)
+{
+    return is_off(w, pod) || (way == VPA_PROOF_RESIZE && vpa_pod_resizing(w->pods[pod]));
+}
+
 /* The group has lost a pod that did not come back, which holds nothing up but the group. */
 static bool is_alone(const struct prove *prove, const char *trial)
 {
@@ -162,7 +170,7 @@ void updater_prove_sent(struct work *w, size_t pod, enum vpa_proof_way way, bool
 {
     auto_id_texts texts = {0};
 
-    if (is_off(w, pod))
+    if (is_no_proof(w, pod, way))
         return;
 
     struct prove *prove = w->pass->env->prove;
@@ -185,7 +193,7 @@ void updater_prove_refused(struct work *w, size_t pod, enum vpa_proof_way way)
 {
     auto_id_texts texts = {0};
 
-    if (is_off(w, pod))
+    if (is_no_proof(w, pod, way))
         return;
 
     struct prove *prove = w->pass->env->prove;

@@ -8,7 +8,8 @@
  *     updater_prove_refused(w, i, VPA_PROOF_EVICTION);                   // it was refused
  *
  * A trial belongs to the group of the pod (its owner). The first of a group is waited for; while a
- * group is proven one of its pods after the other is looked at all the same. No API call is made,
+ * group is proven one of its pods after the other is looked at all the same. A resize of a pod that
+ * waits for its kubelet already is no trial: its group need not wait for it. No API call is made,
  * but one list of a namespace's unscheduled pods in a pass when replacements do not come.
  */
 #ifndef UPDATER_PROVE_H

@@ -121,13 +121,32 @@ void updater_select_release(struct selection *selection)
     vpa_table_release(&selection->walks);
 }
 
-static const struct walk *walk_of(struct pass *pass, struct vpa_table *walks,
-                                  const struct vpa_pod *pod,
+/* A pass may meet thousands, and says so once. */
+static void note_failure(struct pass *pass, struct selection *s, const struct vpa_pod *pod,
+                         const struct vpa_error *err)
+{
+    VPA_V(4, "Failed to find the controller of a pod", VPA_KERR(err),
+          VPA_KV("namespace", pod->meta.ns), VPA_KV("pod", pod->meta.name));
+    if (s->failures++ > 0)
+        return;
+    s->first_failed = vpa_arena_printf(&pass->arena, "%s/%s", pod->meta.ns, pod->meta.name);
+    s->first_failure = *err;
+}
+
+static void tell_failures(const struct selection *s)
+{
+    if (s->failures > 0)
+        VPA_ERROR_UNLESS_TOLD(&s->first_failure, "Failed to find the controllers of pods",
+                              VPA_KV("owners", (int64_t)s->failures),
+                              VPA_KV("first", s->first_failed), VPA_KERR(&s->first_failure));
+}
+
+static const struct walk *walk_of(struct pass *pass, struct selection *s, const struct vpa_pod *pod,
                                   const struct vpa_owner_reference *owner)
 {
     char *id = vpa_arena_printf(&pass->scratch, "%s/%s/%s/%s", pod->meta.ns, owner->api_version,
                                 owner->kind, owner->name);
-    struct walk *walk = vpa_table_find(walks, id);
+    struct walk *walk = vpa_table_find(&s->walks, id);
     struct vpa_error err;
 
     if (walk)
@@ -136,24 +155,23 @@ static const struct walk *walk_of(struct pass *pass, struct vpa_table *walks,
     const struct vpa_controller_key key = vpa_controller_key_of_owner(pod->meta.ns, owner);
 
     walk = vpa_arena_zalloc(&pass->arena, sizeof(*walk));
-    vpa_table_put(walks, vpa_arena_strdup(&pass->arena, id), walk);
+    vpa_table_put(&s->walks, vpa_arena_strdup(&pass->arena, id), walk);
     if (vpa_owners_topmost(pass->env->owners, &key, &pass->arena, &walk->found, &walk->top, &err) <
         0) {
         walk->failed = true;
         walk->at_node = vpa_owner_is_node_error(&err);
         if (!walk->at_node)
-            VPA_ERROR_UNLESS_TOLD(&err, "Failed to find the controller of a pod", VPA_KERR(&err),
-                                  VPA_KV("namespace", pod->meta.ns), VPA_KV("pod", pod->meta.name));
+            note_failure(pass, s, pod, &err);
     }
     return walk;
 }
 
-static const struct walk *walk_of_pod(struct pass *pass, struct vpa_table *walks,
+static const struct walk *walk_of_pod(struct pass *pass, struct selection *s,
                                       const struct vpa_pod *pod)
 {
     const struct vpa_owner_reference *owner = vpa_meta_controller_last(&pod->meta);
 
-    return owner ? walk_of(pass, walks, pod, owner) : NULL;
+    return owner ? walk_of(pass, s, pod, owner) : NULL;
 }
 
 static const struct vpa_candidate *controlling_vpa(const struct vpa_match_index *index,
@@ -224,7 +242,7 @@ static struct controlled *find_controlling(struct pass *pass, struct selection *
             continue;
         vpa_arena_clear(&pass->scratch);
 
-        const struct walk *walk = walk_of_pod(pass, &selection->walks, pods[i]);
+        const struct walk *walk = walk_of_pod(pass, selection, pods[i]);
         const struct vpa_candidate *c = controlling_vpa(index, walk, pods[i]);
 
         if (!c)
@@ -236,6 +254,7 @@ static struct controlled *find_controlling(struct pass *pass, struct selection *
         of_pod[i].by->pod_count++;
         of_pod[i].hold = hold_of(pass, walk, pods[i]);
     }
+    tell_failures(selection);
     vpa_match_index_free(index);
     return of_pod;
 }

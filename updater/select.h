@@ -25,6 +25,9 @@ struct selection { /* ordered by namespace, then name */
     struct selected *items;
     size_t count;
     struct vpa_table walks;
+    size_t failures; /* owners of pods whose controller is not known */
+    const char *first_failed;
+    struct vpa_error first_failure;
 };
 
 /* Whether the VPA takes part at all, by its mode and boosts. */

@@ -238,6 +238,8 @@ static enum work_step resize_candidate(struct work *w, size_t k)
         return WORK_STEP_BLOCKED;
     result = updater_act_resize(w, i, k);
     step = after_resize(w, k, result, verdict.rest);
+    if (result == ACT_SENT)
+        vpa_update_memory_note_resize(env->memory, pod->meta.uid);
     /* Afterwards: what is written down of this attempt rests on what was known before it. What did
      * not fit any more was not sent, and says nothing of the node. */
     if (verdict.decision == VPA_DECIDE_INFEASIBLE && result != ACT_STALE)

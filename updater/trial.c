@@ -216,15 +216,6 @@ static enum vpa_verdict judge_eviction(struct pass *pass, struct trial *t,
     return judge_absent(pass, t, vpa);
 }
 
-static bool waits_too_long(const struct pass_env *env, const struct vpa_pod *pod,
-                           vpa_duration patience, vpa_time now)
-{
-    vpa_time since = now;
-
-    (void)vpa_update_memory_resize_since(env->memory, pod->meta.uid, &since);
-    return vpa_time_sub(now, since) > patience;
-}
-
 /* The kubelet has nothing to do: it has not begun, or the pod is as it was to be, and has to bear
  * it. */
 static enum vpa_verdict judge_resized(struct pass *pass, struct trial *t,
@@ -241,37 +232,34 @@ static enum vpa_verdict judge_resized(struct pass *pass, struct trial *t,
                : VPA_VERDICT_WAIT;
 }
 
+static bool is_never_done(const struct pass_env *env, const struct vpa_pod *pod, vpa_time now)
+{
+    vpa_time since = now;
+
+    (void)vpa_update_memory_resize_since(env->memory, pod->meta.uid, &since);
+    return vpa_time_sub(now, since) > VPA_RESIZE_IN_PROGRESS_TIMEOUT;
+}
+
+/* A pod that waits for room on its node says nothing of what others are to have. */
 static enum vpa_verdict judge_resize(struct pass *pass, struct trial *t,
                                      const struct vpa_object *vpa, struct vpa_buf *seen)
 {
     const struct pass_env *env = pass->env;
     const struct vpa_pod *pod = updater_store_find_pod(env->store, t->ns, t->pod);
     vpa_time now = updater_env_steady(env);
-    bool failed = true;
 
     if (!pod || !vpa_str_eq(pod->meta.uid, t->uid))
         return VPA_VERDICT_VOID;
 
-    /* What it is waiting for may be another thing than in the last pass. */
-    vpa_update_memory_observe(env->memory, pod, now);
-
     enum vpa_resize_status status = vpa_pod_resize_status(pod);
 
-    switch (status) {
-    case VPA_RESIZE_NONE:
+    /* What it is waiting for may be another thing than in the last pass. */
+    vpa_update_memory_observe(env->memory, pod, now);
+    if (status == VPA_RESIZE_NONE)
         return judge_resized(pass, t, vpa, pod, seen);
-    case VPA_RESIZE_DEFERRED:
-        failed = waits_too_long(env, pod, VPA_RESIZE_DEFERRED_TIMEOUT, now);
-        break;
-    case VPA_RESIZE_IN_PROGRESS:
-        failed = waits_too_long(env, pod, VPA_RESIZE_IN_PROGRESS_TIMEOUT, now);
-        break;
-    case VPA_RESIZE_INFEASIBLE:
-    case VPA_RESIZE_ERROR:
-    case VPA_RESIZE_UNKNOWN:
-        break;
-    }
-    if (!failed || t->judged)
+    if (status == VPA_RESIZE_DEFERRED)
+        return VPA_VERDICT_VOID;
+    if (t->judged || (status == VPA_RESIZE_IN_PROGRESS && !is_never_done(env, pod, now)))
         return VPA_VERDICT_WAIT;
     vpa_buf_printf(seen, "the resize of pod %s is %s", t->pod, vpa_resize_status_name(status));
     return VPA_VERDICT_NOT_RESIZED;

@@ -122,6 +122,12 @@ int cli_complain(const struct cli *cli, const struct vpa_error *err)
     return CLI_FAILED;
 }
 
+int cli_complain_of_usage(const struct cli *cli, const struct vpa_error *err)
+{
+    cli_complain(cli, err);
+    return CLI_USAGE;
+}
+
 int cli_write_file(const char *path, const struct vpa_buf *text, struct vpa_error *err)
 {
     FILE *file = vpa_buf_failed(text) ? NULL : fopen(path, "we");

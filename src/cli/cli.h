@@ -138,6 +138,8 @@ void cli_notes_clear(struct cli *cli);
 enum cli_status cli_status_of_answer(const struct cli *cli);
 /* Prints the error of a command on standard error; the value is CLI_FAILED. */
 int cli_complain(const struct cli *cli, const struct vpa_error *err);
+/* The same for wrong usage: CLI_USAGE. */
+int cli_complain_of_usage(const struct cli *cli, const struct vpa_error *err);
 
 extern const struct cli_command cli_why;
 /* The whole text into a file, which is replaced when it is there. */

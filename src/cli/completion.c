@@ -125,8 +125,7 @@ static int run(struct cli *cli)
                   "no completion for \"%.60s\"; there is one for bash, zsh and "
                   "fish",
                   cli->args[0]);
-    cli_complain(cli, &err);
-    return CLI_USAGE;
+    return cli_complain_of_usage(cli, &err);
 }
 
 const struct cli_command cli_completion = {

@@ -1,12 +1,14 @@
 /*
  * `create`: VPA objects for workloads that have none.
  */
+#include <string.h>
 
 #include "governors.h"
 #include "output.h"
 #include "workloads.h"
 #include "vpa/api/pod.h"
 #include "vpa/base/str.h"
+#include "vpa/model/algorithm.h"
 
 struct creation {
     struct cli *cli;
@@ -16,6 +18,7 @@ struct creation {
     struct vpa_table custom;  /* the same of pods' controllers of other kinds -> their keys */
     struct vpa_arena scratch; /* of one pod */
     struct cli_table table;
+    const char *recommender; /* spec.recommenders; NULL: none */
     size_t made, failed;
     bool whole; /* everything could be looked at */
     bool apply;
@@ -35,6 +38,27 @@ static int check_mode(struct cli *cli, struct vpa_error *err)
     size_t mode;
 
     return cli_choose(cli, "mode", modes, &mode, err);
+}
+
+/* spec.recommenders has no name for VPA's own algorithm of the default recommender. */
+static int read_recommender(struct creation *c, struct vpa_error *err)
+{
+    const char *algorithm = cli_option(c->cli, "algorithm");
+    const char *recommender = cli_option(c->cli, "recommender");
+
+    if (algorithm && !vpa_algorithm_find(algorithm))
+        return vpa_fail(err, VPA_INVALID,
+                        "there is no algorithm \"%.60s\"; a recommender is named by --recommender",
+                        algorithm);
+    if (recommender && !*recommender)
+        return vpa_fail(err, VPA_INVALID, "--recommender is empty");
+    if (!algorithm || strcmp(algorithm, VPA_ALGORITHM_VPA) == 0)
+        c->recommender = recommender;
+    else if (!recommender || strcmp(recommender, "default") == 0)
+        c->recommender = algorithm;
+    else
+        c->recommender = vpa_arena_printf(&c->cli->arena, "%s/%s", recommender, algorithm);
+    return 0;
 }
 
 static char *join(struct creation *c, const char *ns, const char *kind, const char *name)
@@ -145,8 +169,6 @@ static const char *free_name(struct creation *c, const struct cli_workload *w)
 static void put_vpa(struct creation *c, const struct cli_workload *w, const char *name,
                     struct vpa_json_writer *out)
 {
-    const char *algorithm = cli_option(c->cli, "algorithm");
-
     vpa_json_open_object(out);
     vpa_json_member_string(out, "apiVersion", VPA_GROUP_VERSION);
     vpa_json_member_string(out, "kind", "VerticalPodAutoscaler");
@@ -163,10 +185,10 @@ static void put_vpa(struct creation *c, const struct cli_workload *w, const char
     vpa_json_member_object(out, "updatePolicy");
     vpa_json_member_string(out, "updateMode", mode_of(c->cli));
     vpa_json_close_object(out);
-    if (algorithm) {
+    if (c->recommender) {
         vpa_json_member_array(out, "recommenders");
         vpa_json_open_object(out);
-        vpa_json_member_string(out, "name", algorithm);
+        vpa_json_member_string(out, "name", c->recommender);
         vpa_json_close_object(out);
         vpa_json_close_array(out);
     }
@@ -312,10 +334,8 @@ static int run(struct cli *cli)
     struct creation c = {.cli = cli, .whole = true, .apply = cli_option(cli, "apply") != NULL};
     struct vpa_error err;
 
-    if (check_mode(cli, &err) < 0 || check_form(&c, &err) < 0) {
-        cli_complain(cli, &err);
-        return CLI_USAGE;
-    }
+    if (check_mode(cli, &err) < 0 || read_recommender(&c, &err) < 0 || check_form(&c, &err) < 0)
+        return cli_complain_of_usage(cli, &err);
     if (cli_connect(cli, &err) < 0 || !(c.governors = cli_governors_read(cli, cli->ns, &err)))
         return cli_complain(cli, &err);
     take_names(&c);
@@ -326,7 +346,8 @@ static int run(struct cli *cli)
 
 static const struct cli_option options[] = {
     {"mode", 0, "MODE", "The update mode; default Off: recommendations only"},
-    {"algorithm", 0, "NAME", "The recommender or algorithm (spec.recommenders)"},
+    {"algorithm", 0, "NAME", "The algorithm (spec.recommenders): vpa (default), crane, plumb, ..."},
+    {"recommender", 0, "NAME", "Whose: a recommender with another name than default, known or not"},
     {"selector", 'l', "LABELS", "Only workloads with these labels"},
     {"apply", 0, NULL, "Create them; without it they are only printed"},
 };

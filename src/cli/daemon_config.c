@@ -11,7 +11,6 @@
 #define FLAGS_MAX 256
 #define ARGUMENT_MAX ((size_t)1 << 20)
 #define ENVIRONMENT_MAX ((size_t)1 << 20)
-#define KUBE_SYSTEM "kube-system"
 
 const char *const cli_daemon_names[CLI_DAEMONS] = {"vpa-recommender", "vpa-updater",
                                                    "vpa-admission-controller"};
@@ -283,7 +282,7 @@ static int on_deployment(void *ctx, const struct vpa_json *deployment, struct vp
  * chart calls its Deployments as it likes, and runs where it likes. */
 static void search_daemons(struct cli *cli, cli_object_fn deployment, void *ctx, const bool *found)
 {
-    static const char *const places[] = {KUBE_SYSTEM, ""};
+    static const char *const places[] = {CLI_KUBE_SYSTEM, ""};
     struct vpa_error err;
 
     for (size_t i = 0; i < VPA_COUNT(places) && !*found; i++)
@@ -302,7 +301,7 @@ static bool find_deployment(struct search *s, struct vpa_error *err)
 {
     const struct vpa_json *deployment;
 
-    *s->at = (struct cli_installed){.ns = KUBE_SYSTEM, .name = cli_daemon_names[s->which]};
+    *s->at = (struct cli_installed){.ns = CLI_KUBE_SYSTEM, .name = cli_daemon_names[s->which]};
     if (cli_get(s->cli, &cli_deployments, s->at->ns, s->at->name, &deployment, err) == 0) {
         take_daemon(s, deployment, true);
         if (s->found)
@@ -319,7 +318,7 @@ static void note_unknown(struct cli *cli, const char *name, bool given, const st
         cli_note(cli, "the flags of the %s are not known (%s); its defaults are assumed", name,
                  err->text);
     else if (err->code != VPA_NOT_FOUND)
-        cli_note(cli, "where the %s runs is not known (%s); " KUBE_SYSTEM " is assumed", name,
+        cli_note(cli, "where the %s runs is not known (%s); " CLI_KUBE_SYSTEM " is assumed", name,
                  err->text);
 }
 
@@ -367,7 +366,7 @@ static int on_installed(void *ctx, const struct vpa_json *deployment, struct vpa
 
 const char *cli_installation(struct cli *cli)
 {
-    struct installation i = {cli, KUBE_SYSTEM, false};
+    struct installation i = {cli, CLI_KUBE_SYSTEM, false};
 
     search_daemons(cli, on_installed, &i, &i.found);
     return i.ns;

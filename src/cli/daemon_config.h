@@ -10,6 +10,9 @@
 #include "cli.h"
 #include "vpa/json/json.h"
 
+/* Where the manifests install. */
+#define CLI_KUBE_SYSTEM "kube-system"
+
 enum cli_daemon { CLI_RECOMMENDER, CLI_UPDATER, CLI_ADMISSION_CONTROLLER, CLI_DAEMONS };
 /* "vpa-updater": in the name of its image; in the manifests that of Deployment and account too. */
 extern const char *const cli_daemon_names[CLI_DAEMONS];

@@ -179,10 +179,8 @@ static int run(struct cli *cli)
     struct vpa_error err;
     int status = CLI_OK;
 
-    if (read_port(&d, &err) < 0) {
-        cli_complain(cli, &err);
-        return CLI_USAGE;
-    }
+    if (read_port(&d, &err) < 0)
+        return cli_complain_of_usage(cli, &err);
     if (cli_connect(cli, &err) < 0)
         return cli_complain(cli, &err);
     if (start(&d, &server, &err) < 0)

@@ -7,6 +7,7 @@
 
 #include "cli.h"
 #include "daemon_config.h"
+#include "vpa/api/labels.h"
 #include "vpa/json/json.h"
 
 enum doctor_level { DOCTOR_ERROR, DOCTOR_WARNING, DOCTOR_OK };
@@ -20,7 +21,7 @@ struct doctor_finding {
 struct doctor_lease {
     const char *ns, *name; /* name NULL: not known */
 };
-/* A Deployment that is not of this installation. */
+/* A Deployment. */
 struct doctor_neighbour {
     const struct doctor_neighbour *next;
     const char *ns, *name;
@@ -31,6 +32,7 @@ struct doctor_names {
     const char *accounts[CLI_DAEMONS];       /* NULL: not known */
     struct cli_config *configs[CLI_DAEMONS]; /* NULL: not known */
     bool seen[CLI_DAEMONS];
+    bool all_seen;                           /* of others there are no Deployments */
     struct doctor_lease leader[CLI_DAEMONS]; /* of one that was seen, name NULL: it elects none */
     struct doctor_lease status;              /* which the updater reads */
 };
@@ -39,12 +41,15 @@ struct doctor {
     struct doctor_finding *items; /* heap */
     size_t count, capacity;
     const char *ns; /* of the installation; NULL: the check of the daemons finds it */
+    bool of_chart;  /* a release of the chart, or none of the manifests */
     bool is_plumb;  /* its webhook is ours, or nothing says that it is another's */
     bool webhook_found;
-    bool may_be_panic; /* the panic button is pressed, or cannot be looked at */
-    int64_t minor;     /* of the server, 0: not known */
+    const struct vpa_selector *called_in; /* namespaces that the webhook is called for; NULL: all */
+    bool may_be_panic;                    /* the panic button is pressed, or cannot be looked at */
+    int64_t minor;                        /* of the server, 0: not known */
     struct doctor_names names;
-    const struct doctor_neighbour *neighbours; /* shadows, and those of other namespaces */
+    const struct doctor_neighbour *neighbours;   /* shadows, and those of other namespaces */
+    const struct doctor_neighbour *recommenders; /* no shadows; wherever they are */
 };
 
 /* Texts are copied into the arena of the command. */
@@ -57,6 +62,10 @@ const struct vpa_json *doctor_get(struct doctor *d, const char *group_version, c
 
 /* Whether it may be there: it changes nothing, or serves other VPAs than this installation. */
 bool doctor_is_apart(const struct doctor *d, const struct doctor_neighbour *neighbour);
+/* Whether the installation does without it: there is a recommender, and no Deployment runs that. */
+bool doctor_leaves_out(const struct doctor *d, enum cli_daemon daemon);
+/* Whether the updater, if there is one, changes nothing without the webhook's Lease. */
+bool doctor_reads_status(const struct doctor *d);
 /* The Lease by which the webhook tells the updater that it works. */
 struct doctor_lease doctor_status_lease(const struct doctor *d);
 

@@ -136,14 +136,14 @@ static void learn_names(struct doctor *d, const struct vpa_json *deployment,
     }
 }
 
-static void add_neighbour(struct doctor *d, const char *ns, const char *name,
-                          const struct cli_config *config)
+static void add_to(const struct doctor_neighbour **list, struct vpa_arena *arena, const char *ns,
+                   const char *name, const struct cli_config *config)
 {
-    struct doctor_neighbour *neighbour = vpa_arena_alloc(&d->cli->arena, sizeof(*neighbour));
+    struct doctor_neighbour *neighbour = vpa_arena_alloc(arena, sizeof(*neighbour));
 
-    *neighbour = (struct doctor_neighbour){d->neighbours, vpa_arena_strdup(&d->cli->arena, ns),
-                                           vpa_arena_strdup(&d->cli->arena, name), *config};
-    d->neighbours = neighbour;
+    *neighbour = (struct doctor_neighbour){*list, vpa_arena_strdup(arena, ns),
+                                           vpa_arena_strdup(arena, name), *config};
+    *list = neighbour;
 }
 
 static const struct vpa_common_flags *common_of(const struct cli_config *config)
@@ -199,10 +199,16 @@ static void check_container(struct daemons *s, const struct vpa_json *deployment
     struct vpa_error err;
     bool readable = cli_config_of(s->d->cli, which, deployment, container, &config, &err) == 0;
 
+    if (which == CLI_RECOMMENDER && !cli_config_is_shadow(&config))
+        add_to(&s->d->recommenders, &s->d->cli->arena, ns, name, &config);
     if (cli_config_is_shadow(&config) || strcmp(ns, s->d->ns) != 0) {
-        add_neighbour(s->d, ns, name, &config);
+        add_to(&s->d->neighbours, &s->d->cli->arena, ns, name, &config);
         return;
     }
+    s->d->of_chart |=
+        vpa_str_eq(vpa_json_string(vpa_json_find(vpa_json_at(deployment, "metadata.labels"),
+                                                 "app.kubernetes.io/managed-by")),
+                   "Helm");
     if (!readable)
         cli_note_config(s->d->cli, which, &err);
     learn_names(s->d, deployment, &config);
@@ -224,6 +230,56 @@ static int on_deployment(void *ctx, const struct vpa_json *object, struct vpa_er
     return 0;
 }
 
+bool doctor_leaves_out(const struct doctor *d, enum cli_daemon daemon)
+{
+    const struct doctor_names *names = &d->names;
+
+    return names->all_seen && names->seen[CLI_RECOMMENDER] && !names->seen[daemon];
+}
+
+bool doctor_reads_status(const struct doctor *d)
+{
+    const struct cli_config *updater = d->names.configs[CLI_UPDATER];
+
+    return updater ? updater->updater.use_admission_status : !doctor_leaves_out(d, CLI_UPDATER);
+}
+
+/* intended: it may be meant so. what: as the chart's values have it. */
+static void add_gone(struct doctor *d, bool intended, const char *subject, const char *what,
+                     const char *text)
+{
+    vpa_auto_free char *advice =
+        vpa_xprintf("%s%s%s%s", intended ? "nothing, if that is wanted; else " : "",
+                    d->of_chart ? "set " : "kubectl apply -k deploy/", d->of_chart ? what : "",
+                    d->of_chart ? " in the values of the chart" : "");
+
+    doctor_add(d, intended ? DOCTOR_WARNING : DOCTOR_ERROR, "daemon", subject, advice,
+               "no Deployment in %s runs %s", d->ns, text);
+}
+
+static void check_gone(struct doctor *d)
+{
+    const bool *seen = d->names.seen;
+    const char *webhook = cli_daemon_names[CLI_ADMISSION_CONTROLLER];
+
+    if (!seen[CLI_RECOMMENDER])
+        add_gone(d, false, cli_daemon_names[CLI_RECOMMENDER], "recommender.enabled", "it");
+    if (doctor_leaves_out(d, CLI_UPDATER) && doctor_leaves_out(d, CLI_ADMISSION_CONTROLLER)) {
+        add_gone(d, true, "vpa-updater and vpa-admission-controller",
+                 "updater.enabled and admissionController.enabled", "them: recommendations only");
+        return;
+    }
+    if (!seen[CLI_UPDATER])
+        add_gone(d, doctor_leaves_out(d, CLI_UPDATER), cli_daemon_names[CLI_UPDATER],
+                 "updater.enabled", "it: running pods are left as they are");
+    if (!seen[CLI_ADMISSION_CONTROLLER] && doctor_reads_status(d))
+        add_gone(d, false, webhook, "admissionController.enabled",
+                 "it: the updater changes nothing without the webhook");
+    else if (!seen[CLI_ADMISSION_CONTROLLER])
+        add_gone(d, doctor_leaves_out(d, CLI_ADMISSION_CONTROLLER), webhook,
+                 "admissionController.enabled", "it: new pods do not get their recommendation");
+}
+
 void doctor_check_daemons(struct doctor *d)
 {
     struct daemons s = {.d = d};
@@ -235,11 +291,10 @@ void doctor_check_daemons(struct doctor *d)
         cli_note_list(d->cli, &cli_deployments, "", &err);
         return;
     }
+    d->names.all_seen = true;
+    d->of_chart |= strcmp(d->ns, CLI_KUBE_SYSTEM) != 0;
     check_neighbours(d);
-    for (size_t i = 0; i < CLI_DAEMONS; i++)
-        if (!d->names.seen[i])
-            doctor_add(d, DOCTOR_ERROR, "daemon", cli_daemon_names[i], "kubectl apply -k deploy/",
-                       "no Deployment in %s runs it", d->ns);
+    check_gone(d);
 }
 
 /* ---- Leases ---- */
@@ -317,27 +372,29 @@ struct doctor_lease doctor_status_lease(const struct doctor *d)
                                  found->name ? found->name : VPA_STATUS_LEASE_NAME};
 }
 
-/* One that leads without a Lease may have left one behind, which says nothing. */
+/* One that leads without a Lease may have left one behind, which says nothing. Of one that was not
+ * seen it is not known whether it takes one. */
 static void check_leader(struct doctor *d, enum cli_daemon daemon, const char *usual,
                          const char *whose, const char *advice)
 {
     const struct doctor_lease at =
         d->names.seen[daemon] ? d->names.leader[daemon] : (struct doctor_lease){d->ns, usual};
 
-    if (at.name)
-        check_lease(d, &at, whose, false, advice);
+    if (at.name && !doctor_leaves_out(d, daemon))
+        check_lease(d, &at, whose, d->names.seen[daemon], advice);
 }
 
 void doctor_check_leases(struct doctor *d)
 {
     const struct doctor_lease status = doctor_status_lease(d);
 
-    check_lease(d, &status, "the updater changes nothing without the webhook", true,
-                "look at the log of the admission controller and at webhook findings here");
+    if (doctor_reads_status(d))
+        check_lease(d, &status, "the updater changes nothing without the webhook", true,
+                    "look at the log of the admission controller and at webhook findings here");
     check_leader(d, CLI_RECOMMENDER, "vpa-recommender-lease", "no recommender is at work",
-                 "look at the logs of the recommender");
+                 "look at the logs of the recommender and at its rights");
     check_leader(d, CLI_UPDATER, "vpa-updater", "no updater is at work",
-                 "look at the logs of the updater");
+                 "look at the logs of the updater and at its rights");
 }
 
 void doctor_check_panic(struct doctor *d)

@@ -2,6 +2,7 @@
  * Whether usage can be measured, and whether the VPAs can work: conflicts, targets, autoscalers
  * that pull at the same resource.
  */
+#include <stdlib.h>
 
 #include "../../updater/paused.h"
 #include "doctor.h"
@@ -9,6 +10,8 @@
 #include "vpa/api/vpa.h"
 #include "vpa/base/str.h"
 #include "vpa/base/table.h"
+#include "vpa/model/object_status.h"
+#include "vpa/policy/match.h"
 #include "vpa/policy/update_mode.h"
 
 #define OLD_ENOUGH (5 * VPA_MINUTE) /* a pod should have usage by then */
@@ -110,9 +113,18 @@ void doctor_check_metrics(struct doctor *d)
 
 struct objects {
     struct doctor *d;
-    struct vpa_table targets; /* "namespace/kind/name" -> its first VPA that is not Off, or is */
+    struct vpa_table targets;         /* "namespace/kind/name" -> its strongest VPA */
+    const struct vpa_object **acting; /* heap; with a target */
+    size_t acting_count, acting_capacity;
+    struct algorithms **served; /* heap; of each recommender that runs */
+    size_t served_count, served_capacity;
     size_t count;
 };
+
+static char *subject_of(const struct vpa_object *vpa)
+{
+    return vpa_xprintf("VerticalPodAutoscaler %s/%s", vpa->meta.ns, vpa->meta.name);
+}
 
 static const char *target_key(struct cli *cli, const char *ns, const char *kind, const char *name)
 {
@@ -124,32 +136,81 @@ static bool is_off(const struct vpa_object *vpa)
     return vpa_update_mode_of(vpa) == VPA_MODE_OFF;
 }
 
-static void check_target_twice(struct objects *s, struct vpa_object *vpa, const char *subject)
+static bool acts(const struct vpa_object *vpa)
 {
-    struct cli *cli = s->d->cli;
-    const char *key = target_key(cli, vpa->meta.ns, vpa->target_ref.kind, vpa->target_ref.name);
-    const struct vpa_object *first = vpa_table_find(&s->targets, key);
-
-    if (first)
-        doctor_add(s->d, DOCTOR_WARNING, "vpa-conflict", subject, "delete one of the two",
-                   "it targets %s %s as VPA %s does; only the older one counts",
-                   vpa->target_ref.kind, vpa->target_ref.name, first->meta.name);
-    if (!first || (is_off(first) && !is_off(vpa)))
-        vpa_table_put(&s->targets, key, vpa);
+    return vpa_match_mode(vpa, VPA_MATCH_WEBHOOK);
 }
 
-/* What it says when it is true. text NULL: the message of the condition. */
+static const char *key_of_target(const struct objects *s, const struct vpa_object *vpa)
+{
+    return target_key(s->d->cli, vpa->meta.ns, vpa->target_ref.kind, vpa->target_ref.name);
+}
+
+static void take_target(struct objects *s, struct vpa_object *vpa)
+{
+    const char *key = key_of_target(s, vpa);
+    const struct vpa_object *other = vpa_table_find(&s->targets, key);
+
+    if (!other || (acts(vpa) == acts(other) ? vpa_match_stronger(vpa, other) : acts(vpa)))
+        vpa_table_put(&s->targets, key, vpa);
+    if (!acts(vpa))
+        return;
+    VPA_GROW(s->acting, s->acting_count, s->acting_capacity);
+    s->acting[s->acting_count++] = vpa;
+}
+
+/* One that only recommends is in nobody's way. */
+static void check_targets(struct objects *s)
+{
+    for (size_t i = 0; i < s->acting_count; i++) {
+        const struct vpa_object *vpa = s->acting[i];
+        const struct vpa_object *strongest = vpa_table_find(&s->targets, key_of_target(s, vpa));
+        vpa_auto_free char *subject = subject_of(vpa);
+
+        if (vpa != strongest)
+            doctor_add(s->d, DOCTOR_WARNING, "vpa-conflict", subject,
+                       "delete one of the two, or set mode Off in it",
+                       "it targets %s %s as VPA %s does, whose recommendation new pods get",
+                       vpa->target_ref.kind, vpa->target_ref.name, strongest->meta.name);
+    }
+}
+
+/* What it says when it is true. advice NULL: that of its reason; text NULL: the message of the
+ * condition. */
 static const struct {
     const char *type, *check, *advice, *text;
 } conditions[] = {
     {"ConfigUnsupported", "vpa-target", "name a target that exists and has a scale subresource",
      NULL},
+    {VPA_CONDITION_WAITING, "vpa-waiting",
+     "look whether the metrics API has its pods (kubectl top pods), and at the metrics findings "
+     "here",
+     NULL},
     {"NoPodsMatched", "vpa-no-pods",
      "compare the selector of its target with the labels of the pods", "no pods match it"},
-    {PAUSED_EVICTIONS, "evictions-paused", "find out why new pods do not carry the recommendation",
-     NULL},
-    {PAUSED_RESIZES, "resizes-paused", "find out why resized pods do not become ready again", NULL},
+    {PAUSED_EVICTIONS, "evictions-paused", NULL, NULL},
+    {PAUSED_RESIZES, "resizes-paused", NULL, NULL},
 };
+
+/* Of EvictionsPaused and ResizesPaused, by what was seen. */
+static const char *advice_by_reason(const char *reason)
+{
+    static const char *const advice[VPA_VERDICTS] = {
+        [VPA_VERDICT_NOT_PATCHED] = "find out why new pods do not carry the recommendation",
+        [VPA_VERDICT_PATCHED_BACK] = "find out why new pods do not carry the recommendation",
+        [VPA_VERDICT_NO_REPLACEMENT] =
+            "look at the quota of the namespace and at the events of what owns the pods",
+        [VPA_VERDICT_UNSCHEDULABLE] = "make room on the nodes, or set maxAllowed",
+        [VPA_VERDICT_CRASHING] = "look at the logs of the pod that is named",
+        [VPA_VERDICT_NOT_READY] = "look at the logs of the pod that is named",
+        [VPA_VERDICT_NOT_RESIZED] = "look at the conditions and events of the pod that is named",
+    };
+
+    for (int v = 0; v < VPA_VERDICTS; v++)
+        if (advice[v] && vpa_str_eq(reason, vpa_verdict_name((enum vpa_verdict)v)))
+            return advice[v];
+    return "look at the pod that is named";
+}
 
 static void check_conditions(struct objects *s, const struct vpa_object *vpa, const char *subject)
 {
@@ -158,9 +219,10 @@ static void check_conditions(struct objects *s, const struct vpa_object *vpa, co
 
         for (size_t k = 0; k < VPA_COUNT(conditions); k++)
             if (vpa_str_eq(c->status, "True") && vpa_str_eq(c->type, conditions[k].type))
-                doctor_add(s->d, DOCTOR_WARNING, conditions[k].check, subject, conditions[k].advice,
-                           "%s",
-                           conditions[k].text ? conditions[k].text : vpa_or_empty(c->message));
+                doctor_add(
+                    s->d, DOCTOR_WARNING, conditions[k].check, subject,
+                    conditions[k].advice ? conditions[k].advice : advice_by_reason(c->reason), "%s",
+                    conditions[k].text ? conditions[k].text : vpa_or_empty(c->message));
     }
 }
 
@@ -178,6 +240,37 @@ static void check_mode(struct objects *s, const struct vpa_object *vpa, const ch
                    (long long)s->d->minor);
 }
 
+static void take_recommenders(struct objects *s)
+{
+    struct vpa_error err;
+
+    for (const struct doctor_neighbour *n = s->d->recommenders; n; n = n->next) {
+        const struct recommender_config *config = &n->config.recommender;
+
+        if (algorithm_flags_check(&config->algorithms, &err) < 0)
+            continue; /* it does not start */
+        VPA_GROW(s->served, s->served_count, s->served_capacity);
+        s->served[s->served_count++] = algorithms_new(&config->algorithms, config->name);
+    }
+}
+
+/* Where a recommender runs that nobody here knows of, there is a recommendation. */
+static void check_served(struct objects *s, const struct vpa_object *vpa, const char *subject)
+{
+    const struct vpa_algorithm *algorithm;
+
+    if (vpa->recommendation.container_count > 0 || !s->d->names.all_seen || s->served_count == 0)
+        return;
+    for (size_t i = 0; i < s->served_count; i++)
+        if (algorithms_serve(s->served[i], vpa, &algorithm))
+            return;
+    doctor_add(s->d, DOCTOR_WARNING, "vpa-recommender", subject,
+               "name an algorithm or a recommender that runs (--recommender-name) in "
+               "spec.recommenders",
+               "it has no recommendation: no recommender that runs is called %.60s",
+               vpa->recommender_count ? vpa->recommenders[0] : "default");
+}
+
 static int on_vpa(void *ctx, const struct vpa_json *object, struct vpa_error *err)
 {
     struct objects *s = ctx;
@@ -187,13 +280,13 @@ static int on_vpa(void *ctx, const struct vpa_json *object, struct vpa_error *er
     if (vpa_object_decode(arena, object, vpa, err) < 0)
         return -1;
 
-    vpa_auto_free char *subject =
-        vpa_xprintf("VerticalPodAutoscaler %s/%s", vpa->meta.ns, vpa->meta.name);
+    vpa_auto_free char *subject = subject_of(vpa);
 
     s->count++;
     if (vpa->target_ref.present)
-        check_target_twice(s, vpa, subject);
+        take_target(s, vpa);
     check_conditions(s, vpa, subject);
+    check_served(s, vpa, subject);
     check_mode(s, vpa, subject);
     return 0;
 }
@@ -280,14 +373,20 @@ void doctor_check_objects(struct doctor *d)
     bool listed = false;
     struct vpa_error err;
 
+    take_recommenders(&s);
     if (cli_list(d->cli, &vpas, d->cli->ns, on_vpa, &s, &err) < 0)
         cli_note_list(d->cli, &vpas, d->cli->ns, &err);
     else if (cli_list(d->cli, &hpas, d->cli->ns, on_hpa, &s, &err) < 0)
         cli_note_list(d->cli, &hpas, d->cli->ns, &err);
     else
         listed = true;
+    check_targets(&s);
     if (listed && d->count == before)
         doctor_add(d, DOCTOR_OK, "vpas", "VerticalPodAutoscalers", "", "%zu, without a conflict",
                    s.count);
     vpa_table_release(&s.targets);
+    free(s.acting);
+    for (size_t i = 0; i < s.served_count; i++)
+        algorithms_free(s.served[i]);
+    free(s.served);
 }

@@ -7,38 +7,50 @@
 #include "vpa/base/str.h"
 #include "vpa/json/json_writer.h"
 
+#define VPAS "autoscaling.k8s.io", "verticalpodautoscalers"
+#define LEASES "coordination.k8s.io", "leases"
+
+enum lease { NO_LEASE, STATUS_LEASE, LEADER_LEASE };
 struct right {
     enum cli_daemon daemon;
     const char *verb, *group, *resource, *subresource;
-    bool of_status_lease; /* of that object alone */
     const char *for_what;
+    enum lease lease; /* of that object alone */
 };
 static const struct right rights[] = {
-    {CLI_RECOMMENDER, "list", "autoscaling.k8s.io", "verticalpodautoscalers", "", false,
-     "it sees no VPA"},
-    {CLI_RECOMMENDER, "patch", "autoscaling.k8s.io", "verticalpodautoscalers", "status", false,
-     "it cannot write recommendations"},
-    {CLI_RECOMMENDER, "create", "autoscaling.k8s.io", "verticalpodautoscalercheckpoints", "", false,
+    {CLI_RECOMMENDER, "list", VPAS, "", "it sees no VPA"},
+    {CLI_RECOMMENDER, "patch", VPAS, "status", "it cannot write recommendations"},
+    {CLI_RECOMMENDER, "create", "autoscaling.k8s.io", "verticalpodautoscalercheckpoints", "",
      "it forgets the history with its process"},
-    {CLI_RECOMMENDER, "list", "metrics.k8s.io", "pods", "", false, "it sees no usage"},
-    {CLI_RECOMMENDER, "list", "", "pods", "", false, "it sees no pods"},
-    {CLI_RECOMMENDER, "list", "apps", "replicasets", "", false, "it cannot find controllers"},
-    {CLI_UPDATER, "list", "autoscaling.k8s.io", "verticalpodautoscalers", "", false,
-     "it sees no VPA"},
-    {CLI_UPDATER, "list", "", "pods", "", false, "it sees no pods"},
-    {CLI_UPDATER, "list", "", "limitranges", "", false, "it does nothing without them"},
-    {CLI_UPDATER, "create", "", "pods", "eviction", false, "it cannot evict"},
-    {CLI_UPDATER, "patch", "", "pods", "resize", false, "it cannot resize in place"},
-    {CLI_UPDATER, "get", "coordination.k8s.io", "leases", "", true,
-     "it does nothing unless it knows that the webhook answers"},
-    {CLI_ADMISSION_CONTROLLER, "list", "autoscaling.k8s.io", "verticalpodautoscalers", "", false,
-     "it sees no VPA"},
-    {CLI_ADMISSION_CONTROLLER, "list", "", "limitranges", "", false, "it patches no pod"},
-    {CLI_ADMISSION_CONTROLLER, "list", "apps", "replicasets", "", false,
-     "it cannot find controllers"},
-    {CLI_ADMISSION_CONTROLLER, "update", "coordination.k8s.io", "leases", "", true,
-     "the updater stands still"},
+    {CLI_RECOMMENDER, "list", "metrics.k8s.io", "pods", "", "it sees no usage"},
+    {CLI_RECOMMENDER, "list", "", "pods", "", "it sees no pods"},
+    {CLI_RECOMMENDER, "list", "apps", "replicasets", "", "it cannot find controllers"},
+    {CLI_RECOMMENDER, "get", LEASES, "", "no replica leads", LEADER_LEASE},
+    {CLI_RECOMMENDER, "create", LEASES, "", "no replica leads", LEADER_LEASE},
+    {CLI_RECOMMENDER, "update", LEASES, "", "no replica leads", LEADER_LEASE},
+    {CLI_UPDATER, "list", VPAS, "", "it sees no VPA"},
+    {CLI_UPDATER, "list", "", "pods", "", "it sees no pods"},
+    {CLI_UPDATER, "list", "", "limitranges", "", "it does nothing without them"},
+    {CLI_UPDATER, "create", "", "pods", "eviction", "it cannot evict"},
+    {CLI_UPDATER, "patch", "", "pods", "resize", "it cannot resize in place"},
+    {CLI_UPDATER, "get", LEASES, "", "no replica leads", LEADER_LEASE},
+    {CLI_UPDATER, "create", LEASES, "", "no replica leads", LEADER_LEASE},
+    {CLI_UPDATER, "update", LEASES, "", "no replica leads", LEADER_LEASE},
+    {CLI_UPDATER, "get", LEASES, "", "it does nothing unless it knows that the webhook answers",
+     STATUS_LEASE},
+    {CLI_ADMISSION_CONTROLLER, "list", VPAS, "", "it sees no VPA"},
+    {CLI_ADMISSION_CONTROLLER, "list", "", "limitranges", "", "it patches no pod"},
+    {CLI_ADMISSION_CONTROLLER, "list", "apps", "replicasets", "", "it cannot find controllers"},
+    {CLI_ADMISSION_CONTROLLER, "update", LEASES, "", "the updater stands still", STATUS_LEASE},
 };
+
+/* name NULL: of none. */
+static struct doctor_lease lease_of(const struct doctor *d, const struct right *r)
+{
+    return r->lease == STATUS_LEASE   ? doctor_status_lease(d)
+           : r->lease == LEADER_LEASE ? d->names.leader[r->daemon]
+                                      : (struct doctor_lease){0};
+}
 
 static const char *account_of(const struct doctor *d, enum cli_daemon daemon)
 {
@@ -48,6 +60,7 @@ static const char *account_of(const struct doctor *d, enum cli_daemon daemon)
 static void put_review(struct vpa_json_writer *w, const struct doctor *d, const struct right *r,
                        const char *user)
 {
+    const struct doctor_lease lease = lease_of(d, r);
     vpa_auto_free char *group = vpa_xjoin("system:serviceaccounts", ':', d->ns);
 
     vpa_json_open_object(w);
@@ -65,10 +78,10 @@ static void put_review(struct vpa_json_writer *w, const struct doctor *d, const 
     vpa_json_member_string_opt(w, "group", r->group);
     vpa_json_member_string(w, "resource", r->resource);
     vpa_json_member_string_opt(w, "subresource", r->subresource);
-    if (r->of_status_lease) {
-        vpa_json_member_string(w, "name", doctor_status_lease(d).name);
-        vpa_json_member_string(w, "namespace", doctor_status_lease(d).ns);
-    }
+    if (lease.name && strcmp(r->verb, "create") != 0) /* which goes to the collection */
+        vpa_json_member_string(w, "name", lease.name);
+    if (lease.name)
+        vpa_json_member_string(w, "namespace", lease.ns);
     vpa_json_close_object(w);
     vpa_json_close_object(w);
     vpa_json_close_object(w);
@@ -100,6 +113,27 @@ static int ask(struct doctor *d, const struct right *r, struct vpa_error *err)
     return allowed;
 }
 
+static bool is_needed(const struct doctor *d, const struct right *r)
+{
+    if (doctor_leaves_out(d, r->daemon))
+        return false;
+    return r->lease == STATUS_LEASE   ? doctor_reads_status(d)
+           : r->lease == LEADER_LEASE ? lease_of(d, r).name != NULL
+                                      : true;
+}
+
+static void add_missing(struct doctor *d, const struct right *r, const char *subject)
+{
+    const struct doctor_lease lease = lease_of(d, r);
+    vpa_auto_free char *of = lease.name ? vpa_xprintf(" (%s/%s)", lease.ns, lease.name) : NULL;
+
+    doctor_add(d, DOCTOR_ERROR, "rights", subject,
+               d->of_chart ? "helm upgrade, with rbac.create in the values"
+                           : "kubectl apply -f deploy/vpa-rbac.yaml",
+               "it may not %s %s%s%s%s%s%s: %s", r->verb, r->resource, *r->subresource ? "/" : "",
+               r->subresource, *r->group ? " of " : "", r->group, vpa_or_empty(of), r->for_what);
+}
+
 void doctor_check_rights(struct doctor *d)
 {
     struct vpa_error err;
@@ -109,6 +143,10 @@ void doctor_check_rights(struct doctor *d)
         const struct right *r = &rights[i];
         vpa_auto_free char *subject =
             vpa_xprintf("ServiceAccount %s/%s", d->ns, account_of(d, r->daemon));
+
+        if (!is_needed(d, r))
+            continue;
+
         int allowed = ask(d, r, &err);
 
         if (allowed < 0) {
@@ -118,11 +156,7 @@ void doctor_check_rights(struct doctor *d)
         if (allowed)
             continue;
         missing++;
-        doctor_add(d, DOCTOR_ERROR, "rights", subject,
-                   "kubectl apply -f deploy/vpa-rbac.yaml; the chart makes its roles with "
-                   "rbac.create",
-                   "it may not %s %s%s%s%s%s: %s", r->verb, r->resource, *r->subresource ? "/" : "",
-                   r->subresource, *r->group ? " of " : "", r->group, r->for_what);
+        add_missing(d, r, subject);
     }
     if (missing == 0)
         doctor_add(d, DOCTOR_OK, "rights", "service accounts", "",

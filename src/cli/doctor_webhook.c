@@ -6,11 +6,13 @@
 #include "doctor.h"
 #include "lists.h"
 #include "../../admission/admit.h"
+#include "vpa/api/meta.h"
 #include "vpa/api/review.h"
 #include "vpa/base/str.h"
 #include "vpa/json/json_writer.h"
 #include "vpa/net/tls.h"
 
+#define USUAL_NAMESPACE "default"
 #define REGISTER "restart the admission controller: it registers itself (--register-webhook)"
 
 static bool is_ours(const struct vpa_json *hook)
@@ -74,8 +76,19 @@ static void check_service(struct doctor *d, const struct vpa_json *hook)
         doctor_add(d, DOCTOR_OK, "webhook-service", subject, "", "it exists");
     else if (missing)
         doctor_add(d, DOCTOR_ERROR, "webhook-service", subject,
-                   "kubectl apply -f deploy/admission-controller-service.yaml",
+                   d->of_chart ? "helm upgrade: the chart makes it"
+                               : "kubectl apply -f deploy/admission-controller-service.yaml",
                    "the webhook is registered behind it, and it does not exist");
+}
+
+static void take_namespaces(struct doctor *d, const struct vpa_json *hook)
+{
+    const struct vpa_json *node = vpa_json_find(hook, "namespaceSelector");
+    struct vpa_selector *selector = vpa_arena_alloc(&d->cli->arena, sizeof(*selector));
+    struct vpa_error err;
+
+    if (!vpa_json_is_null(node) && vpa_selector_decode(&d->cli->arena, node, selector, &err) == 0)
+        d->called_in = selector;
 }
 
 struct hooks {
@@ -95,6 +108,7 @@ static void check_hook(struct hooks *s, const struct vpa_json *hook, const char 
         doctor_add(s->d, DOCTOR_WARNING, "webhook-policy", subject,
                    "--webhook-failure-policy-fail=false, unless that is wanted",
                    "failurePolicy Fail: no pod can be created while the webhook is away");
+    take_namespaces(s->d, hook);
     check_ca(s->d, hook, subject);
     check_service(s->d, hook);
 }
@@ -164,7 +178,7 @@ void doctor_check_webhook(struct doctor *d)
         return;
     }
     d->webhook_found = s.found > 0;
-    if (s.found == 0)
+    if (s.found == 0 && !doctor_leaves_out(d, CLI_ADMISSION_CONTROLLER))
         doctor_add(d, DOCTOR_ERROR, "webhook", "MutatingWebhookConfiguration", REGISTER,
                    "the webhook is not registered: new pods do not get their recommendation");
     if (s.found > 1)
@@ -227,8 +241,59 @@ static void judge(struct doctor *d, bool created, const struct vpa_kube_result *
             "hides why)");
 }
 
+struct place {
+    struct doctor *d;
+    const char *found; /* NULL: none yet */
+};
+
+static bool is_looked_after(const struct doctor *d, const char *ns, const struct vpa_labels *labels)
+{
+    const struct cli_config *ours = d->names.configs[CLI_ADMISSION_CONTROLLER];
+
+    return !(ours && vpa_common_flags_ignore(&ours->admission.common, ns)) &&
+           (!d->called_in || vpa_selector_matches(d->called_in, labels));
+}
+
+/* The one of -n, else "default", else the first one. */
+static int on_namespace(void *ctx, const struct vpa_json *object, struct vpa_error *err)
+{
+    struct place *p = ctx;
+    struct cli *cli = p->d->cli;
+    struct vpa_meta meta;
+
+    if (vpa_meta_decode(&cli->arena, vpa_json_find(object, "metadata"), &meta, err) < 0)
+        return -1;
+    if ((!*cli->ns || strcmp(cli->ns, meta.name) == 0) &&
+        (!p->found || strcmp(meta.name, USUAL_NAMESPACE) == 0) &&
+        is_looked_after(p->d, meta.name, &meta.labels))
+        p->found = meta.name;
+    return 0;
+}
+
+/* Where namespaces may not be listed their names have to do. NULL: there is none. */
+static const char *find_place(struct doctor *d)
+{
+    const struct cli_kind kind = {
+        .group_version = "v1",
+        .resource = "namespaces",
+        .fields =
+            *d->cli->ns ? vpa_arena_printf(&d->cli->arena, "metadata.name=%s", d->cli->ns) : NULL};
+    const struct cli_config *ours = d->names.configs[CLI_ADMISSION_CONTROLLER];
+    const char *only = ours ? ours->admission.common.vpa_object_namespace : "";
+    const char *name = *d->cli->ns ? d->cli->ns : *only ? only : USUAL_NAMESPACE;
+    struct vpa_label label = {"kubernetes.io/metadata.name", name};
+    const struct vpa_labels labels = {.present = true, .items = &label, .count = 1};
+    struct place place = {.d = d};
+    struct vpa_error err;
+
+    if (cli_list(d->cli, &kind, "", on_namespace, &place, &err) == 0)
+        return place.found;
+    return is_looked_after(d, name, &labels) ? name : NULL;
+}
+
 void doctor_check_reach(struct doctor *d)
 {
+    const char *ns = d->webhook_found ? find_place(d) : NULL;
     vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX), body = VPA_BUF(VPA_KUBE_PATH_MAX);
     struct vpa_json_writer w;
     struct vpa_kube_result result = {0};
@@ -236,7 +301,12 @@ void doctor_check_reach(struct doctor *d)
 
     if (!d->webhook_found)
         return;
-    vpa_kube_path(&path, "v1", *d->cli->ns ? d->cli->ns : "default", "pods", NULL, NULL);
+    if (!ns) {
+        cli_note(d->cli, "whether the webhook is reached is not known: it is not called for %s%s",
+                 *d->cli->ns ? "namespace " : "any namespace that may be seen", d->cli->ns);
+        return;
+    }
+    vpa_kube_path(&path, "v1", ns, "pods", NULL, NULL);
     vpa_kube_query(&path, "dryRun", "All");
     vpa_json_writer_init(&w, &body);
     put_sample(&w);

@@ -92,7 +92,6 @@ static void choose_points(struct past *p)
     p->points = (size_t)(p->plan.length / p->step + 1);
     p->from = vpa_time_add(p->now, -p->plan.length);
     p->world->past_from = p->from;
-    p->world->past_step = p->step;
     p->world->past_points = p->points;
 }
 

@@ -163,10 +163,8 @@ static int run(struct cli *cli)
     struct vpa_error err;
 
     if (cli_choose(cli, "by", cli_group_names, &group, &err) < 0 ||
-        cli_choose(cli, "sort", cli_order_names, &order, &err) < 0) {
-        cli_complain(cli, &err);
-        return CLI_USAGE;
-    }
+        cli_choose(cli, "sort", cli_order_names, &order, &err) < 0)
+        return cli_complain_of_usage(cli, &err);
     if (cli_connect(cli, &err) < 0 ||
         report(cli, (enum cli_group)group, (enum cli_order)order, &err) < 0)
         return cli_complain(cli, &err);

@@ -170,10 +170,8 @@ static int run(struct cli *cli)
     bool screen = isatty(STDOUT_FILENO) && isatty(STDIN_FILENO) && !cli_option(cli, "once");
     int status;
 
-    if (read_options(&t, &err) < 0) {
-        cli_complain(cli, &err);
-        return CLI_USAGE;
-    }
+    if (read_options(&t, &err) < 0)
+        return cli_complain_of_usage(cli, &err);
     if (cli_connect(cli, &err) < 0)
         return cli_complain(cli, &err);
     vpa_buf_init(&t.text, LINES_MAX);

@@ -39,9 +39,8 @@ struct cli_world {
     struct vpa_table owners; /* "ns/kind/name" of ReplicaSets and Jobs -> their struct cli_owner */
     struct vpa_table pods;   /* "ns/pod" -> the workload, where past.h will ask */
     vpa_time past_from;      /* of the rows' past */
-    vpa_duration past_step;
-    size_t past_points;    /* 0: nothing was asked */
-    struct cli_row **rows; /* heap; ordered by namespace, workload, container */
+    size_t past_points;      /* 0: nothing was asked */
+    struct cli_row **rows;   /* heap; ordered by namespace, workload, container */
     size_t count;
 };
 /* Reads pods, VPAs, ReplicaSets, Jobs and usage of a namespace ("" for all). What may not be read

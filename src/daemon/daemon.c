@@ -3,7 +3,8 @@
  * step logs why it failed and leaves the exit status; what was made is released in one place, in
  * the opposite order, whatever the step that failed.
  *
- * The Lease is given back last, when the work has ended, so that a successor never acts beside us.
+ * The Lease is given back when the work has ended, so that a successor never acts beside us, and
+ * before anything is waited for that is not the API server, such as the ledger's disk.
  */
 #include "vpa/daemon/daemon.h"
 
@@ -113,9 +114,9 @@ static int check_settings(struct frame *f)
     struct vpa_error err;
     int status;
 
-    return f->daemon->check(f->daemon->flags.values, &f->arena, &status, &err) < 0
-               ? refuse(f, status, &err)
-               : 0;
+    if (f->daemon->check(f->daemon->flags.values, &f->arena, &status, &err) < 0)
+        return refuse(f, status, &err);
+    return vpa_ledger_flags_check(f->daemon->ledger, &err) < 0 ? refuse(f, EXIT_FAILURE, &err) : 0;
 }
 
 static void announce(const struct vpa_daemon *d)
@@ -420,7 +421,7 @@ static void work(struct frame *f)
     int status = f->daemon->run(f->daemon->flags.values, process);
 
     vpa_ledger_page_free(decisions);
-    vpa_ledger_free(process->ledger);
+    vpa_ledger_stop(process->ledger);
     if (f->exit_status == 0) /* leadership that was lost meanwhile says more */
         f->exit_status = status;
 }
@@ -434,6 +435,7 @@ static void release(struct frame *f)
         vpa_elector_release(f->process.elector, RELEASE_TIMEOUT);
         vpa_elector_free(f->process.elector);
     }
+    vpa_ledger_free(f->process.ledger); /* its disk has had that time */
     vpa_unusable_free(f->unusable);
     vpa_kube_client_free(f->events_client);
     vpa_kube_client_free(f->process.leases);

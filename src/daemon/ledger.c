@@ -223,6 +223,17 @@ static bool next_line(struct reader *r, struct place *p)
 
 /* ---- life ---- */
 
+int vpa_ledger_flags_check(const struct vpa_ledger_flags *flags, struct vpa_error *err)
+{
+    int64_t bytes = flags->file_bytes;
+
+    if (bytes == 0 || bytes >= (int64_t)VPA_LEDGER_LINE_MAX)
+        return 0;
+    return vpa_fail(err, VPA_INVALID,
+                    "--ledger-file-size is %lld: at least %zu, or 0 for a file without end",
+                    (long long)bytes, VPA_LEDGER_LINE_MAX);
+}
+
 struct vpa_ledger *vpa_ledger_new(const struct vpa_ledger_flags *flags)
 {
     struct vpa_ledger *l = vpa_xcalloc(1, sizeof(*l));
@@ -238,6 +249,12 @@ struct vpa_ledger *vpa_ledger_new(const struct vpa_ledger_flags *flags)
         l->file = ledger_file_new(flags->file, flags->file_bytes, VPA_LEDGER_LINE_MAX,
                                   VPA_LEDGER_QUEUE_MAX);
     return l;
+}
+
+void vpa_ledger_stop(struct vpa_ledger *l)
+{
+    if (l && l->file)
+        ledger_file_stop(l->file);
 }
 
 void vpa_ledger_free(struct vpa_ledger *l)

@@ -6,6 +6,10 @@
  *
  * A reading is a small state machine, one GET at a time, one reading per group: whoever wants the
  * group meanwhile waits for the same one. Callbacks never pump the loop.
+ *
+ * Whoever makes pods names groups as he likes, a new one for each. So after a few that are not
+ * there, GET /apis is asked once in a pass: it names all groups, also one whose server is down, and
+ * what it does not name is not there. Where it cannot be had, groups are asked for one by one.
  */
 #include "vpa/kube/discovery.h"
 
@@ -20,6 +24,9 @@
 
 #define VERSIONS_MAX 32
 #define MAPPINGS_MAX VERSIONS_MAX
+/* So many that are not there are asked for in a pass before all are. */
+#define MISSING_MAX 4
+#define ALL_GROUPS "/" /* instead of the name of a group: GET /apis */
 
 struct resource {
     const char *version;
@@ -37,7 +44,8 @@ struct group {
     size_t resource_count, resource_capacity;
     int64_t fetched; /* monotonic */
     uint64_t pass;
-    bool incomplete; /* a version of it could not be read */
+    bool incomplete;        /* a version of it could not be read */
+    struct vpa_table names; /* of ALL_GROUPS: those that there are */
 };
 
 /* A group that is being read. */
@@ -49,13 +57,16 @@ struct reading {
     bool has_versions;
     size_t version; /* whose resources are read */
     struct vpa_discovery_wait *waits;
+    struct vpa_discovery_wait all; /* it waits itself, for ALL_GROUPS */
 };
 
 struct vpa_discovery {
     struct vpa_kube_client *client;
     struct vpa_table groups; /* name -> struct group */
+    struct group *all;       /* ALL_GROUPS, as last read; without names where that was in vain */
     LIST_HEAD(, reading) readings;
     uint64_t pass;
+    unsigned missing; /* groups that were asked for in this pass and are not there */
     struct vpa_rest_mapping found[MAPPINGS_MAX];
     char *found_group;
     char *found_guess;
@@ -74,6 +85,7 @@ static void group_free(struct group *g)
     if (!g)
         return;
     vpa_arena_release(&g->arena);
+    vpa_table_release(&g->names);
     free(g->resources);
     free(g->name);
     free(g);
@@ -84,6 +96,7 @@ static void reading_free(struct reading *r)
 {
     while (r->waits)
         vpa_discovery_unwait(r->waits);
+    vpa_discovery_unwait(&r->all);
     LIST_REMOVE(r, link);
     group_free(r->group);
     free(r);
@@ -101,6 +114,7 @@ void vpa_discovery_free(struct vpa_discovery *d)
         reading_free(r);
     }
     VPA_TABLE_RELEASE(&d->groups, group_free);
+    group_free(d->all);
     free(d->found_group);
     free(d->found_guess);
     free(d);
@@ -109,9 +123,44 @@ void vpa_discovery_free(struct vpa_discovery *d)
 void vpa_discovery_begin_pass(struct vpa_discovery *d)
 {
     d->pass++;
+    d->missing = 0;
+}
+
+static bool is_fresh(const struct vpa_discovery *d, const struct group *g)
+{
+    return g &&
+           vpa_loop_monotonic(vpa_kube_client_loop(d->client)) - g->fetched < VPA_DISCOVERY_AGE;
+}
+
+static bool is_of_pass(const struct vpa_discovery *d, const struct group *g)
+{
+    return is_fresh(d, g) && g->pass == d->pass;
+}
+
+static bool is_all(const struct group *g)
+{
+    return strcmp(g->name, ALL_GROUPS) == 0;
+}
+
+/* GET /apis of this pass does not name it. */
+static bool is_missing(const struct vpa_discovery *d, const char *group)
+{
+    return *group && is_of_pass(d, d->all) && d->all->names.count > 0 &&
+           d->all->names.count < VPA_DISCOVERY_RESOURCES_MAX &&
+           !vpa_table_find(&d->all->names, group);
 }
 
 /* Answers */
+
+static void take_groups(struct group *all, const struct vpa_json *root)
+{
+    vpa_json_foreach (group, vpa_json_find(root, "groups")) {
+        const char *name = vpa_json_string(vpa_json_find(group, "name"));
+
+        if (name && all->names.count < VPA_DISCOVERY_RESOURCES_MAX)
+            vpa_table_put(&all->names, vpa_arena_strdup(&all->arena, name), all);
+    }
+}
 
 static void add_version(struct group *g, const char *version)
 {
@@ -159,7 +208,9 @@ static void put_path(const struct reading *r, struct vpa_buf *path)
 {
     const struct group *g = r->group;
 
-    if (!*g->name)
+    if (is_all(g))
+        vpa_buf_puts(path, "/apis");
+    else if (!*g->name)
         vpa_buf_printf(path, "/api/%s", g->versions[r->version]);
     else if (!r->has_versions)
         vpa_buf_printf(path, "/apis/%s", g->name);
@@ -167,21 +218,30 @@ static void put_path(const struct reading *r, struct vpa_buf *path)
         vpa_buf_printf(path, "/apis/%s/%s", g->name, g->versions[r->version]);
 }
 
+static void keep(struct vpa_discovery *d, struct group *g)
+{
+    struct group *old;
+
+    g->fetched = vpa_loop_monotonic(vpa_kube_client_loop(d->client));
+    g->pass = d->pass;
+    if (is_all(g)) {
+        old = d->all;
+        d->all = g;
+    } else {
+        if (d->groups.count >= VPA_DISCOVERY_GROUPS_MAX && !vpa_table_find(&d->groups, g->name))
+            VPA_TABLE_RELEASE(&d->groups, group_free);
+        old = vpa_table_put(&d->groups, g->name, g);
+    }
+    group_free(old);
+}
+
 /* err NULL: what was read becomes the group. */
 static void finish(struct reading *r, const struct vpa_error *err)
 {
-    struct vpa_discovery *d = r->discovery;
     struct vpa_discovery_wait *waits = NULL;
 
-    if (!err) {
-        struct group *g = VPA_STEAL(r->group);
-
-        g->fetched = vpa_loop_monotonic(vpa_kube_client_loop(d->client));
-        g->pass = d->pass;
-        if (d->groups.count >= VPA_DISCOVERY_GROUPS_MAX && !vpa_table_find(&d->groups, g->name))
-            VPA_TABLE_RELEASE(&d->groups, group_free);
-        group_free(vpa_table_put(&d->groups, g->name, g));
-    }
+    if (!err)
+        keep(r->discovery, VPA_STEAL(r->group));
     /* Their callbacks may wait for another reading, or stop others from waiting. */
     if (r->waits) {
         waits = VPA_STEAL(r->waits);
@@ -196,7 +256,8 @@ static void finish(struct reading *r, const struct vpa_error *err)
     }
 }
 
-/* A version that cannot be read (its aggregated server is down) is left out, as upstream does. */
+/* A version that cannot be read (its aggregated server is down) is left out, as upstream does; a
+ * list of all groups that cannot be read has no names. */
 static void on_answer(void *ctx, const struct vpa_kube_result *result, const struct vpa_error *err)
 {
     struct reading *r = ctx;
@@ -211,11 +272,15 @@ static void on_answer(void *ctx, const struct vpa_kube_result *result, const str
         err = &why;
     }
     if (!r->has_versions) {
-        if (err && err->code != VPA_NOT_FOUND) {
+        if (err && err->code != VPA_NOT_FOUND && !is_all(g)) {
             finish(r, err);
             return;
         }
-        take_versions(g, root);
+        r->discovery->missing += err != NULL;
+        if (is_all(g))
+            take_groups(g, root);
+        else
+            take_versions(g, root);
         r->has_versions = true;
     } else {
         g->incomplete |= err && err->code != VPA_NOT_FOUND;
@@ -243,6 +308,21 @@ static void ask(struct reading *r)
     r->request = vpa_kube_start(r->discovery->client, &call, on_answer, r);
 }
 
+/* It is known whether the group is there, or that this cannot be known. */
+static void on_all(void *ctx, const struct vpa_error *err)
+{
+    struct reading *r = ctx;
+
+    (void)err;
+    r->has_versions = is_missing(r->discovery, r->group->name); /* it has none */
+    ask(r);
+}
+
+static bool asks_for_all_first(const struct vpa_discovery *d, const struct group *g)
+{
+    return *g->name && !is_all(g) && d->missing >= MISSING_MAX && !is_of_pass(d, d->all);
+}
+
 static struct reading *start_reading(struct vpa_discovery *d, const char *name)
 {
     struct reading *r = vpa_xcalloc(1, sizeof(*r));
@@ -255,7 +335,11 @@ static struct reading *start_reading(struct vpa_discovery *d, const char *name)
         add_version(r->group, "v1");
         r->has_versions = true;
     }
-    ask(r);
+    r->all = (struct vpa_discovery_wait){.fn = on_all, .ctx = r};
+    if (asks_for_all_first(d, r->group))
+        vpa_discovery_read(d, ALL_GROUPS, &r->all);
+    else
+        ask(r);
     return r;
 }
 
@@ -330,16 +414,13 @@ static bool usable_group(const char *name)
 static struct group *fresh_group(const struct vpa_discovery *d, const char *name)
 {
     struct group *g = vpa_table_find(&d->groups, name);
-    int64_t now = vpa_loop_monotonic(vpa_kube_client_loop(d->client));
 
-    return g && now - g->fetched < VPA_DISCOVERY_AGE ? g : NULL;
+    return is_fresh(d, g) ? g : NULL;
 }
 
 bool vpa_discovery_is_of_pass(const struct vpa_discovery *d, const char *group)
 {
-    const struct group *g = fresh_group(d, group);
-
-    return g && g->pass == d->pass;
+    return is_of_pass(d, vpa_table_find(&d->groups, group)) || is_missing(d, group);
 }
 
 bool vpa_discovery_is_incomplete(const struct vpa_discovery *d, const char *group)
@@ -442,12 +523,12 @@ int vpa_discovery_peek(struct vpa_discovery *d, const char *group, const char *k
 
     if (usable_group(group)) {
         g = fresh_group(d, group);
-        if (!g)
+        if (!g && !is_missing(d, group))
             return vpa_fail(err, VPA_RETRY, "group \"%s\" is not known yet", group);
         free(d->found_group);
         d->found_group = vpa_xstrdup(group);
-        n = collect(d, g, kind);
-        if (n == 0 && g->pass != d->pass)
+        n = g ? collect(d, g, kind) : 0;
+        if (n == 0 && !vpa_discovery_is_of_pass(d, group))
             return vpa_fail(err, VPA_RETRY, "group \"%s\" is not known in this pass", group);
     }
     if (n == 0 && g)

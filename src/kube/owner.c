@@ -252,7 +252,10 @@ int vpa_owners_selector(struct vpa_owners *o, const struct vpa_controller_key *t
 
     if (rc == 0)
         *out = vpa_selector_copy(arena, selector);
-    owner_scale_unref(live.held);
+    if (rc == 0 && live.held && !owner_scale_find(o, target))
+        owner_scale_remember(o, live.held); /* the walk need not ask for it again */
+    else
+        owner_scale_unref(live.held);
     return rc;
 }
 
@@ -355,10 +358,7 @@ struct vpa_owners *vpa_owners_new(const struct vpa_owners_options *options)
     owner_store_init(&o->store, options, owners_note_change, o);
     o->sweep = vpa_timer_new(o->loop, owner_scales_sweep, o);
     o->failures = vpa_timer_new(o->loop, owners_note_change, o);
-    o->wanted = vpa_xcalloc(1, sizeof(*o->wanted));
-    atomic_init(&o->wanted->refs, 1);
-    pthread_mutex_init(&o->wanted->lock, NULL);
-    o->wanted->owners = o;
+    o->wanted = owner_wanted_new(o);
     return o;
 }
 

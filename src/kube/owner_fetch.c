@@ -303,14 +303,16 @@ struct owner_scale *owner_scale_missing(struct vpa_owners *o, const struct vpa_c
     struct owner_scale *s;
     struct vpa_error err;
     size_t count;
+    bool is_kind = vpa_discovery_peek(o->discovery, group, key->kind, &found, &count, &err) == 0;
 
-    if (vpa_discovery_peek(o->discovery, group, key->kind, &found, &count, &err) < 0 ||
-        any_scalable(found, count) || !vpa_discovery_is_of_pass(o->discovery, group))
+    if (is_kind ? any_scalable(found, count) || !vpa_discovery_is_of_pass(o->discovery, group)
+                : err.code != VPA_NOT_FOUND || vpa_discovery_is_incomplete(o->discovery, group))
         return NULL;
     s = scale_new(key);
-    s->absent = true;
+    s->absent = is_kind;
     s->code = VPA_NOT_FOUND;
-    s->error = "the server could not find the requested resource";
+    s->error = is_kind ? "the server could not find the requested resource"
+                       : vpa_arena_strdup(&s->arena, err.text);
     date(o, s);
     return s;
 }

@@ -4,6 +4,7 @@
  *   owner_fetch.c   asks for one scale
  *   owner_scale.c   answers of scale subresources, remembered and refreshed
  *   owner_view.c    the immutable form for other threads
+ *   owner_wanted.c  what that could not answer
  *   owner.c         the walk and the questions
  */
 #ifndef VPA_KUBE_OWNER_INTERNAL_H
@@ -98,11 +99,17 @@ struct vpa_controller_key owner_copy_key(struct vpa_arena *arena,
 struct owner_wanted {
     atomic_uint refs;
     pthread_mutex_t lock;
-    struct vpa_owners *owners;                        /* NULL once freed */
-    struct vpa_controller_key keys[OWNER_WANTED_MAX]; /* heap texts */
-    size_t count;
+    struct vpa_owners *owners; /* NULL once freed */
+    struct vpa_table wants;    /* by the keys of their scales */
+    struct vpa_table shares;   /* namespace -> struct owner_share */
+    TAILQ_HEAD(, owner_share) turns;
 };
+struct owner_wanted *owner_wanted_new(struct vpa_owners *owners);
+/* One that is there already counts as asked for just now. */
 void owner_wanted_add(struct owner_wanted *wanted, const struct vpa_controller_key *key);
+/* False: nothing is wanted. The texts are the caller's, see owner_key_release. */
+bool owner_wanted_take(struct owner_wanted *wanted, struct vpa_controller_key *out);
+void owner_key_release(struct vpa_controller_key *key);
 void owner_wanted_unref(struct owner_wanted *wanted);
 
 struct vpa_owners {
@@ -120,7 +127,8 @@ struct vpa_owners {
     size_t sweep_left;                /* what the sweep may still begin */
     bool sweep_wrapped;               /* it has reached the end of the table */
     uint64_t pass;
-    struct vpa_table troubles; /* of this pass: kinds that were asked for in vain, how often */
+    struct vpa_table troubles; /* of this pass: what was asked for in vain, how often */
+    vpa_duration waited;       /* for such, and for owners that were not known */
     bool started, changed, scales_changed, telling;
     void (*on_change)(void *ctx);
     void *on_change_ctx;
@@ -139,8 +147,8 @@ struct owner_fetch *owner_fetch_start(struct vpa_owners *owners,
                                       const struct vpa_controller_key *key, owner_fetched_fn fn,
                                       void *ctx);
 void owner_fetch_cancel(struct owner_fetch *fetch);
-/* An answer that discovery gives in this pass: that kind has no scale, so that thousands of objects
- * of it are not asked for one by one. NULL: it has, or it is not known. */
+/* An answer that discovery gives in this pass: there is no such kind, or it has no scale, so that
+ * thousands of objects are not asked for one by one. NULL: it has, or it is not known. */
 struct owner_scale *owner_scale_missing(struct vpa_owners *owners,
                                         const struct vpa_controller_key *key);
 /* For at least so long. */

@@ -23,14 +23,16 @@
  * views have it while the background asks in vain; how many of a kind a pass waits for in vain. */
 #define REMEMBERED_MAX (90 * VPA_SECOND)
 #define SLOW_OF_A_KIND 3
-/* And after how many of a kind that could not be had, or are not there, it asks only for those that
- * were to be had at last; as many targets of the VPAs of a namespace. */
-#define FAILED_OF_A_KIND 30
+/* And after how many of a kind, or of a namespace, that could not be had, or are not there, it asks
+ * only for those that were to be had at last; or when it has waited so long for such, and for
+ * owners that it did not know. */
+#define FAILED_MAX 30
+#define WAITED_MAX (30 * VPA_SECOND)
 #define NEGATIVE_REFRESH (10 * VPA_SECOND) /* in the background, for views */
 
 struct trouble {
     unsigned slow, failed;
-    char key[]; /* of a kind, or of the targets of a namespace */
+    char key[]; /* of a kind, or of the owners or targets of a namespace */
 };
 
 struct owner_scale *owner_scale_ref(struct owner_scale *scale)
@@ -156,17 +158,18 @@ static bool is_stale(const struct vpa_owners *o, const struct owner_scale *s, in
  * of them, each of which would cost a request. What a pass does not ask for, the background does.
  */
 
-enum trouble_with { WITH_KIND, WITH_TARGETS };
+enum trouble_with { WITH_TARGETS, WITH_OWNERS, WITH_KIND };
 
-/* Targets are counted by the namespace, whose VPAs name them; owners by their kind. */
+/* Targets are counted by the namespace, whose VPAs name them; owners also by their kind. */
 static void trouble_key(struct vpa_buf *key, enum trouble_with with,
                         const struct vpa_controller_key *k)
 {
     vpa_buf_init(key, VPA_KUBE_PATH_MAX);
+    vpa_buf_printf(key, "%d\n", (int)with);
     if (with == WITH_KIND)
         owner_kind_key(key, k);
     else
-        vpa_buf_printf(key, "%s\n\n", k->ns);
+        vpa_buf_puts(key, k->ns);
 }
 
 static struct trouble *trouble_of(const struct vpa_owners *o, enum trouble_with with,
@@ -191,6 +194,7 @@ static struct trouble *have_trouble(struct vpa_owners *o, enum trouble_with with
 void owner_scales_begin_pass(struct vpa_owners *o)
 {
     o->pass++;
+    o->waited = 0;
     VPA_TABLE_RELEASE(&o->troubles, free);
 }
 
@@ -228,14 +232,29 @@ static struct owner_scale *ask(struct vpa_owners *o, const struct vpa_controller
     return NULL;
 }
 
-/* What a pass is not to ask for. */
-static bool is_one_of_many(const struct vpa_owners *o, enum trouble_with with,
-                           const struct vpa_controller_key *k)
+static bool has_failed(const struct vpa_owners *o, enum trouble_with with,
+                       const struct vpa_controller_key *k)
 {
-    const struct owner_scale *known = owner_scale_find(o, k);
     const struct trouble *t = trouble_of(o, with, k);
 
-    return t && t->failed >= FAILED_OF_A_KIND && !(known && known->ok);
+    return t && t->failed >= FAILED_MAX;
+}
+
+/* What a pass is not to ask for. */
+static bool is_one_of_many(const struct vpa_owners *o, bool target,
+                           const struct vpa_controller_key *k)
+{
+    if (o->waited >= WAITED_MAX)
+        return true;
+    return target ? has_failed(o, WITH_TARGETS, k)
+                  : has_failed(o, WITH_OWNERS, k) || has_failed(o, WITH_KIND, k);
+}
+
+static void note_failure(struct vpa_owners *o, bool target, const struct vpa_controller_key *k)
+{
+    have_trouble(o, target ? WITH_TARGETS : WITH_OWNERS, k)->failed++;
+    if (!target)
+        have_trouble(o, WITH_KIND, k)->failed++;
 }
 
 /* A reference, as from ask. */
@@ -250,23 +269,27 @@ leave_to_background(struct vpa_owners *o, const struct vpa_controller_key *k, st
     return owner_scale_ref(known);
 }
 
-static struct owner_scale *ask_for_some(struct vpa_owners *o, enum trouble_with with,
+static struct owner_scale *ask_for_some(struct vpa_owners *o, bool target,
                                         const struct vpa_controller_key *k, struct vpa_error *err)
 {
-    struct owner_scale *s;
+    int64_t begun = vpa_loop_monotonic(o->loop);
+    struct owner_scale *s = owner_scale_find(o, k);
+    bool was_good = s && s->ok;
 
-    if (is_one_of_many(o, with, k))
+    if (!was_good && is_one_of_many(o, target, k))
         return leave_to_background(o, k, err);
     s = ask(o, k, err);
     if (s && !s->ok)
-        have_trouble(o, with, k)->failed++;
+        note_failure(o, target, k);
+    if (!s || !s->ok || (!target && !was_good))
+        o->waited += vpa_loop_monotonic(o->loop) - begun;
     return s;
 }
 
 struct owner_scale *owner_scale_of_target(struct vpa_owners *o, const struct vpa_controller_key *k,
                                           struct vpa_error *err)
 {
-    return ask_for_some(o, WITH_TARGETS, k, err);
+    return ask_for_some(o, true, k, err);
 }
 
 static struct owner_scale *have_answer(struct vpa_owners *o, const struct vpa_controller_key *k,
@@ -274,7 +297,7 @@ static struct owner_scale *have_answer(struct vpa_owners *o, const struct vpa_co
 {
     struct owner_scale *s = owner_scale_missing(o, k);
 
-    return s ? s : ask_for_some(o, WITH_KIND, k, err);
+    return s ? s : ask_for_some(o, false, k, err);
 }
 
 struct owner_scale *owner_scale_get_within(struct vpa_owners *o, const struct vpa_controller_key *k,
@@ -421,26 +444,6 @@ void owner_scales_sweep(void *ctx)
     owner_scales_wanted(o);
 }
 
-static bool take_wanted(struct owner_wanted *w, struct vpa_controller_key *out)
-{
-    bool any;
-
-    pthread_mutex_lock(&w->lock);
-    any = w->count > 0;
-    if (any)
-        *out = w->keys[--w->count];
-    pthread_mutex_unlock(&w->lock);
-    return any;
-}
-
-static void key_release(struct vpa_controller_key *k)
-{
-    free((char *)(uintptr_t)k->ns);
-    free((char *)(uintptr_t)k->kind);
-    free((char *)(uintptr_t)k->name);
-    free((char *)(uintptr_t)k->api_version);
-}
-
 /* Known already, or somebody asks for it. */
 static bool is_served(struct vpa_owners *o, const struct vpa_controller_key *k)
 {
@@ -459,39 +462,12 @@ void owner_scales_wanted(void *ctx)
 
     if (vpa_loop_is_stopping(o->loop))
         return;
-    while (o->background < VPA_OWNER_FETCHES_MAX && take_wanted(o->wanted, &k)) {
+    while (o->background < VPA_OWNER_FETCHES_MAX && owner_wanted_take(o->wanted, &k)) {
         if (!is_served(o, &k))
             start_in_background(o, &k);
-        key_release(&k);
+        owner_key_release(&k);
     }
     refresh_due(o);
-}
-
-void owner_wanted_add(struct owner_wanted *w, const struct vpa_controller_key *key)
-{
-    pthread_mutex_lock(&w->lock);
-    for (size_t i = 0; i < w->count; i++)
-        if (vpa_controller_key_equal(&w->keys[i], key)) {
-            pthread_mutex_unlock(&w->lock);
-            return;
-        }
-    if (w->owners && w->count < OWNER_WANTED_MAX) {
-        w->keys[w->count++] =
-            (struct vpa_controller_key){vpa_xstrdup(key->ns), vpa_xstrdup(key->kind),
-                                        vpa_xstrdup(key->name), vpa_xstrdup(key->api_version)};
-        vpa_loop_post(w->owners->loop, owner_scales_wanted, w->owners);
-    }
-    pthread_mutex_unlock(&w->lock);
-}
-
-void owner_wanted_unref(struct owner_wanted *w)
-{
-    if (atomic_fetch_sub(&w->refs, 1) != 1)
-        return;
-    for (size_t i = 0; i < w->count; i++)
-        key_release(&w->keys[i]);
-    pthread_mutex_destroy(&w->lock);
-    free(w);
 }
 
 static bool has_scale(const struct vpa_controller_key *k)

@@ -76,7 +76,6 @@ void vpa_settings_init(struct vpa_settings *s, const struct vpa_aggregation *glo
 
 static void apply_controlled(struct vpa_settings *s, const struct vpa_container_policy *policy)
 {
-    s->has_controlled = true;
     s->controlled_count = 0;
     if (!policy || !policy->has_controlled_resources) {
         s->controlled[s->controlled_count++] = VPA_KIND_CPU;
@@ -142,7 +141,6 @@ void vpa_settings_mark_not_autoscaled(struct vpa_settings *s)
     s->under_vpa = false;
     s->update_mode = NULL;
     s->scaling_mode = NULL;
-    s->has_controlled = false;
     s->controlled_count = 0;
 }
 

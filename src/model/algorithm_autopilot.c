@@ -124,6 +124,45 @@ static void bound_open(struct vpa_window_signal *g, double count)
     g->open_peak = 0.0;
 }
 
+/* The largest value within the span, or more: a bucket that weighs more than one sample of that age
+ * may have had several of before. */
+static double largest(const struct vpa_window_signal *g)
+{
+    const struct vpa_load_histogram *h = &g->histogram;
+    vpa_time oldest = vpa_time_from_unix(g->last_window - g->rule.span_seconds, 0);
+    double least = vpa_exp2((double)vpa_time_sub(oldest, h->ref) / (double)h->half_life);
+
+    for (uint32_t i = h->span; i-- > 0;) {
+        if (h->weights[i] > least)
+            return h->buckets->ends[h->base + i];
+    }
+    return 0.0;
+}
+
+/* Programs of before kept what their choice read, and another choice found nothing. What is missing
+ * begins with what the rest tells: the windows up to a maximum had no more than that, and where
+ * there is only the mean, they had that. */
+static void seed(struct vpa_window_signal *g)
+{
+    struct vpa_recent_max *top = &g->top;
+    struct vpa_load_histogram *h = &g->histogram;
+    bool lacks_histogram = vpa_load_histogram_is_empty(h);
+    bool lacks_top = !top->count || top->items[top->count - 1].second < g->last_window;
+
+    if (g->total_weight <= 0.0)
+        return;
+    if (lacks_top)
+        vpa_recent_max_push(top, g->last_window,
+                            lacks_histogram ? vpa_buckets_round_up(h->buckets, g->average)
+                                            : largest(g));
+    for (size_t i = 0; lacks_histogram && i < top->count; i++) {
+        const struct vpa_recent_value *v = &top->items[i];
+        double windows =
+            i ? (double)(v->second - v[-1].second) / VPA_WINDOW_SECONDS : g->total_weight;
+        vpa_load_histogram_add(h, v->value, windows, vpa_time_from_unix(v->second, 0));
+    }
+}
+
 static int load(void *signal, const struct vpa_json *stored, vpa_time now, struct vpa_error *err)
 {
     struct vpa_window_signal *g = signal;
@@ -141,6 +180,7 @@ static int load(void *signal, const struct vpa_json *stored, vpa_time now, struc
         return -1;
     bound_average(g);
     bound_open(g, open_count);
+    seed(g);
     if (!vpa_json_bool(vpa_json_find(stored, "known"), &g->known))
         g->known = false;
     return 0;

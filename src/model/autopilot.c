@@ -118,10 +118,7 @@ void vpa_autopilot_merge(void *state, const void *prepared, void *other)
         return;
     for (size_t kind = 0; kind < VPA_KINDS; kind++)
         s->ops->merge(s->signals[kind], from->signals[kind]);
-    if (from->floor.until > s->floor.until)
-        s->floor.until = from->floor.until;
-    if (from->floor.value > s->floor.value)
-        s->floor.value = from->floor.value;
+    vpa_oom_floor_merge(&s->floor, &from->floor);
     if (from->has_peak && from->memory_peak > s->memory_peak)
         s->memory_peak = from->memory_peak;
     s->has_peak = s->has_peak || from->has_peak;
@@ -148,6 +145,7 @@ bool vpa_autopilot_is_empty(const void *state)
     return ((const struct state *)state)->window == 0;
 }
 
+/* Whole millicores and bytes, rounded up: a container of less than a millicore needs one. */
 bool vpa_autopilot_estimate(const void *state, const void *prepared,
                             const struct vpa_question *question, struct vpa_estimate *out)
 {
@@ -160,7 +158,8 @@ bool vpa_autopilot_estimate(const void *state, const void *prepared,
     (void)prepared;
     if (cores <= 0.0 || bytes <= 0.0)
         return false;
-    vpa_band_set(out, seen, VPA_KIND_CPU, ceil(cores * 1000.0 - 1e-6));
+    double millis = ceil(cores * 1000.0 - 1e-6);
+    vpa_band_set(out, seen, VPA_KIND_CPU, millis > 1.0 ? millis : 1.0);
     vpa_band_set(out, seen, VPA_KIND_MEMORY, ceil(bytes > floor ? bytes : floor));
     return true;
 }

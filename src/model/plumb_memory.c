@@ -32,6 +32,8 @@
 #define YOUNG_SECONDS (36.0 * HOUR)
 #define YOUNG_HALF_LIFE (6.0 * HOUR)
 #define BUMP_LEAST (10 * MIB)
+/* One more step for who was killed with the bump: others, be it ten replicas at once, were killed
+ * by what it is for. */
 static const double bumps[VPA_PLUMB_KILLS_MAX] = {1.2, 1.5, 2.0};
 
 void vpa_plumb_memory_init(struct vpa_plumb_memory *p, const struct vpa_plumb_memory_rule *rule)
@@ -134,8 +136,13 @@ void vpa_plumb_memory_oom(struct vpa_plumb_memory *p, int64_t window, double lim
     vpa_plumb_memory_add(p, window, limit); /* as much was in use */
     int64_t now = p->window + VPA_WINDOW_SECONDS;
     bool again = now < p->bump_until;
+    /* A bucket less is the same: requests are rounded, and not only upwards. */
+    bool had_bump = again && limit * VPA_BUCKETS_RATIO >= p->bump;
 
-    p->kills = again && p->kills < VPA_PLUMB_KILLS_MAX ? p->kills + 1 : again ? p->kills : 1;
+    if (!again)
+        p->kills = 1;
+    else if (had_bump && p->kills < VPA_PLUMB_KILLS_MAX)
+        p->kills++;
     double bump = larger(limit * bumps[p->kills - 1], limit + BUMP_LEAST);
     p->bump = again ? larger(bump, p->bump) : bump;
     p->bump_until = now + DAY;
@@ -144,6 +151,18 @@ void vpa_plumb_memory_oom(struct vpa_plumb_memory *p, int64_t window, double lim
 double vpa_plumb_memory_target(const struct vpa_plumb_memory *p, int64_t second)
 {
     return second < p->bump_until ? larger(p->target, p->bump) : p->target;
+}
+
+/* Of two bumps; one that was over when the other came is forgotten. */
+static void merge_bump(struct vpa_plumb_memory *p, const struct vpa_plumb_memory *other)
+{
+    int64_t until = p->bump_until > other->bump_until ? p->bump_until : other->bump_until;
+    unsigned mine = p->bump_until > until - DAY ? p->kills : 0;
+    unsigned theirs = other->bump_until > until - DAY ? other->kills : 0;
+
+    p->bump = larger(mine ? p->bump : 0.0, theirs ? other->bump : 0.0);
+    p->kills = mine > theirs ? mine : theirs;
+    p->bump_until = until;
 }
 
 void vpa_plumb_memory_merge(struct vpa_plumb_memory *p, const struct vpa_plumb_memory *other)
@@ -165,7 +184,5 @@ void vpa_plumb_memory_merge(struct vpa_plumb_memory *p, const struct vpa_plumb_m
     p->has_peak = p->has_peak || other->has_peak;
     p->known = true;
     p->target = larger(p->target, other->target);
-    p->bump = larger(p->bump, other->bump);
-    p->bump_until = p->bump_until > other->bump_until ? p->bump_until : other->bump_until;
-    p->kills = p->kills > other->kills ? p->kills : other->kills;
+    merge_bump(p, other);
 }

@@ -3,6 +3,7 @@
 #include "vpa/base/math.h"
 
 #define MIB 1048576.0
+#define NEXT_TO_NOTHING 1e-9 /* a mean of 0: a limit of 0 says that nothing is known */
 
 int64_t vpa_window_of(vpa_time t)
 {
@@ -31,8 +32,7 @@ void vpa_window_signal_release(struct vpa_window_signal *s)
 
 void vpa_window_signal_add(struct vpa_window_signal *s, int64_t window, double value)
 {
-    if (s->rule.percentile > 0.0)
-        vpa_load_histogram_add(&s->histogram, value, 1.0, vpa_time_from_unix(window, 0));
+    vpa_load_histogram_add(&s->histogram, value, 1.0, vpa_time_from_unix(window, 0));
     s->open_sum += value;
     s->open_peak = s->open_count && s->open_peak > value ? s->open_peak : value;
     s->open_count++;
@@ -56,8 +56,8 @@ static double statistic(const struct vpa_window_signal *s)
 {
     double value = 0.0;
 
-    if (s->rule.average)
-        value = s->average;
+    if (s->rule.average && s->total_weight > 0.0)
+        value = s->average > NEXT_TO_NOTHING ? s->average : NEXT_TO_NOTHING;
     else if (s->rule.percentile > 0.0)
         value = vpa_load_histogram_percentile(&s->histogram, s->rule.percentile);
     double least = s->rule.max_share * vpa_recent_max(&s->top);
@@ -71,9 +71,7 @@ void vpa_window_signal_close(struct vpa_window_signal *s, int64_t window)
     if (s->open_count) {
         average(s, window);
         s->last_window = window;
-        if (s->rule.max_share > 0.0)
-            vpa_recent_max_push(&s->top, window,
-                                vpa_buckets_round_up(s->rule.buckets, s->open_peak));
+        vpa_recent_max_push(&s->top, window, vpa_buckets_round_up(s->rule.buckets, s->open_peak));
     }
     vpa_recent_max_age(&s->top, window);
     s->open_sum = 0.0;
@@ -132,4 +130,14 @@ void vpa_oom_floor_hit(struct vpa_oom_floor *f, int64_t second, double limit)
 double vpa_oom_floor_at(const struct vpa_oom_floor *f, int64_t second)
 {
     return second < f->until ? f->value : 0.0;
+}
+
+void vpa_oom_floor_merge(struct vpa_oom_floor *f, const struct vpa_oom_floor *other)
+{
+    int64_t until = f->until > other->until ? f->until : other->until;
+    double mine = vpa_oom_floor_at(f, until - f->keep_seconds);
+    double theirs = vpa_oom_floor_at(other, until - f->keep_seconds);
+
+    f->value = mine > theirs ? mine : theirs;
+    f->until = until;
 }

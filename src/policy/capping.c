@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "vpa/api/limit_range.h"
+#include "vpa/base/str.h"
 #include "vpa/policy/pod_level.h"
 #include "vpa/policy/scaling.h"
 
@@ -259,6 +260,23 @@ static void scale_entries(struct capping *c, int field, const char *resource,
     }
 }
 
+/* What the sidecars leave of the most that a pod may have; they count, and nobody changes them.
+ * Where they leave nothing no pod fits. */
+static void take_sidecars(struct capping *c, const char *resource, struct vpa_quantity *max)
+{
+    struct vpa_quantity left = *max;
+
+    for (size_t i = 0; i < c->pod->init_container_count; i++) {
+        const struct vpa_container *one = &c->pod->init_containers[i];
+        const struct vpa_quantity *limit = vpa_resource_find(&one->resources.limits, resource);
+
+        if (limit && vpa_str_eq(one->restart_policy, "Always"))
+            vpa_quantity_sub(c->arena, &left, limit);
+    }
+    if (vpa_quantity_sign(&left) > 0)
+        *max = left;
+}
+
 /* Makes the sums over the pod of one resource fit the Pod LimitRange. */
 static void scale_pod(struct capping *c, int field, const char *resource)
 {
@@ -269,6 +287,7 @@ static void scale_pod(struct capping *c, int field, const char *resource)
     struct vpa_quantity sum_limit = {0};
     struct vpa_quantity sum_request = {0};
 
+    take_sidecars(c, resource, &max);
     for (size_t i = 0; i < c->pod->container_count; i++) {
         const struct vpa_resources *now = &c->effective[i];
         struct vpa_container_recommendation *r = find_entry(c, c->pod->containers[i].name);

@@ -154,8 +154,12 @@ static bool is_between(const struct pair *p, const struct vpa_quantity *min,
                     (!limited || vpa_quantity_cmp(&p->limit, min) >= 0));
 }
 
+/* Sidecars are, always. */
 static bool leaves_some_alone(const struct vpa_pod *pod, const struct vpa_resources *wanted)
 {
+    for (size_t i = 0; i < pod->init_container_count; i++)
+        if (vpa_str_eq(pod->init_containers[i].restart_policy, "Always"))
+            return true;
     for (size_t i = 0; i < pod->container_count; i++)
         if (pod->containers[i].resources.requests.count > 0 && !wanted[i].requests.present &&
             !wanted[i].limits.present)

@@ -32,6 +32,9 @@ struct patch {
     struct vpa_arena *arena;
     const struct vpa_pod *pod;
     size_t *latest; /* of the containers of one name, by the first of them: the one seen last */
+    bool plain;     /* without boosts */
+    bool *boosted;  /* per container */
+    bool any_boost;
     const struct vpa_object *vpa;
     const struct vpa_pod_patch_options *options;
     struct vpa_json_patch ops;
@@ -260,13 +263,14 @@ static bool boost_container(struct patch *p, size_t index, struct vpa_container_
 
     if (off)
         clear_plan(plan);
-    if (!boost)
+    if (!boost || p->plain)
         return !off;
     container = before_boost(p, container, boost, plan);
     if (vpa_boost_apply(p->arena, boost, container,
                         vpa_controlled_values(policies, container->name),
                         &p->options->max_cpu_boost, &plan->requests, &plan->limits, &reason)) {
         add_marker(p, container);
+        p->any_boost = p->boosted[index] = true;
         return true;
     }
     if (p->options->on_unusable_boost)
@@ -333,7 +337,7 @@ static void write_patch(struct patch *p, struct vpa_container_plan *plans, struc
     vpa_buf_release(&p->updates);
 }
 
-/* What an API server would refuse (U31, U33, U36) is not asked for. */
+/* What an API server would refuse (U31, U33, U36, U41) is not asked for. */
 static int fits_pod(struct patch *p, const struct vpa_container_plan *plans,
                     const struct vpa_namespace_limits *limits, struct vpa_error *err)
 {
@@ -350,6 +354,52 @@ static int fits_pod(struct patch *p, const struct vpa_container_plan *plans,
     return vpa_capping_fits(p->arena, p->pod, limits, wanted, err);
 }
 
+static int try_patch(struct patch *p, const struct vpa_namespace_limits *limits,
+                     struct vpa_buf *out, struct vpa_error *err)
+{
+    struct vpa_container_plan *plans;
+
+    if (vpa_capping_plan(p->arena, p->vpa, p->pod, limits, &plans, err) < 0)
+        return -1;
+    write_patch(p, plans, out); /* boosts are part of the plans now */
+    return fits_pod(p, plans, limits, err);
+}
+
+static void tell_unboosted(const struct patch *p, const char *reason)
+{
+    for (size_t i = 0; p->options->on_unusable_boost && i < p->pod->container_count; i++)
+        if (p->boosted[i])
+            p->options->on_unusable_boost(p->options->ctx, p->pod->containers[i].name, reason);
+}
+
+/* Where a boost asks for too much the pod gets what is recommended. */
+static int patch_with_or_without(struct patch *p, const struct vpa_namespace_limits *limits,
+                                 struct vpa_buf *out, struct vpa_error *err)
+{
+    struct vpa_reason_phrases *changes = p->options->changes;
+    const struct vpa_reason_phrases told = changes ? *changes : (struct vpa_reason_phrases){0};
+    const size_t before = out->len, words = changes ? changes->out->len : 0;
+    struct vpa_error refused;
+
+    if (try_patch(p, limits, out, &refused) == 0)
+        return 0;
+    if (!p->any_boost) {
+        *err = refused;
+        return -1;
+    }
+    vpa_buf_truncate(out, before);
+    if (changes) {
+        vpa_buf_truncate(changes->out, words);
+        *changes = told;
+    }
+    p->plain = true;
+    p->cut = false;
+    if (try_patch(p, limits, out, err) < 0)
+        return -1;
+    tell_unboosted(p, refused.text);
+    return 0;
+}
+
 int vpa_pod_patch(struct vpa_arena *arena, const struct vpa_pod *pod, const struct vpa_object *vpa,
                   const struct vpa_namespace_limits *limits,
                   const struct vpa_pod_patch_options *options, struct vpa_buf *out,
@@ -357,17 +407,12 @@ int vpa_pod_patch(struct vpa_arena *arena, const struct vpa_pod *pod, const stru
 {
     struct vpa_pod unseen = *pod; /* by any kubelet */
     struct patch p = {.arena = arena, .pod = &unseen, .vpa = vpa, .options = options};
-    struct vpa_container_plan *plans;
-    size_t before = out->len;
+    size_t before = out->len, count = pod->container_count + 1;
 
     unseen.status_count = 0;
-    int result = vpa_capping_plan(arena, vpa, &unseen, limits, &plans, err);
-    if (result == 0) {
-        p.latest = vpa_arena_alloc(arena, (pod->container_count + 1) * sizeof(*p.latest));
-        write_patch(&p, plans, out); /* boosts are part of the plans now */
-        result = fits_pod(&p, plans, limits, err);
-    }
-    if (result == 0)
+    p.latest = vpa_arena_alloc(arena, count * sizeof(*p.latest));
+    p.boosted = vpa_arena_zalloc(arena, count * sizeof(*p.boosted));
+    if (patch_with_or_without(&p, limits, out, err) == 0)
         return 0;
     vpa_buf_truncate(out, before);
     return vpa_wrap(err, "failed to calculate resource patch for pod %s/%s", pod->meta.ns,

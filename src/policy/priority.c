@@ -235,8 +235,8 @@ bool vpa_quick_oom_status(struct vpa_observed *observed, const struct vpa_object
            vpa_quick_oom_threshold(vpa, options);
 }
 
-bool vpa_quick_oom(const struct vpa_pod *pod, const struct vpa_object *vpa,
-                   const struct vpa_priority_options *options)
+static bool has_quick_oom(const struct vpa_pod *pod, const struct vpa_object *vpa,
+                          const struct vpa_priority_options *options)
 {
     vpa_auto_observed struct vpa_observed observed = {.pod = pod};
 
@@ -260,7 +260,7 @@ enum vpa_admission vpa_priority_admit(const struct vpa_pod *pod, const struct vp
         !vpa_recommendation_lower(processed, infeasible, true))
         return VPA_ADMIT_INFEASIBLE_CACHED;
 
-    bool quick_oom = vpa_quick_oom(pod, vpa, options);
+    bool quick_oom = has_quick_oom(pod, vpa, options);
 
     if (!priority->outside_range && !quick_oom) {
         if (vpa_time_is_unset(pod->start_time))

@@ -10,9 +10,10 @@
  * A container with an expired boost marker gets its recommendation like the others, or its original
  * resources when there is no recommendation to give: mode Off, container mode Off, nothing
  * recommended. When only memory is recommended, the boosted cpu still has to go, so cpu comes from
- * the marker. So it does when the pod cannot take what is recommended (U31, U33, U41): then the end
- * of the boost is all that is done, or the pod would stay boosted for good. A container that had no
- * cpu request has none to go back to: it goes down to what is recommended for its cpu.
+ * the marker. So it does when the pod cannot take what is recommended (U31, U33, U41), or the API
+ * server has refused it (U47): then the end of the boost is all that is done, or the pod would stay
+ * boosted for good. A container that had no cpu request has none to go back to: it goes down to
+ * what is recommended for its cpu.
  */
 #include "vpa/policy/resize_patch.h"
 
@@ -333,11 +334,36 @@ static int fits_pod(const struct builder *b, struct vpa_error *err)
     return vpa_capping_fits(b->arena, b->pod, b->limits, wanted, err);
 }
 
+static void leave_out_memory(struct builder *b, struct vpa_resource_list *list)
+{
+    *list = vpa_resource_list_copy(b->arena, list);
+    vpa_resource_remove(list, VPA_MEMORY);
+}
+
+/* Limit and request: a pod keeps its QoS class. */
+static void keep_memory(struct builder *b)
+{
+    for (size_t i = 0; i < b->pod->container_count; i++) {
+        const struct vpa_quantity *there =
+            vpa_resource_find(&b->pod->containers[i].resources.limits, VPA_MEMORY);
+        const struct vpa_quantity *wanted = vpa_resource_find(&b->wanted[i].limits, VPA_MEMORY);
+
+        if (!there || !wanted || vpa_quantity_cmp(wanted, there) >= 0)
+            continue;
+        leave_out_memory(b, &b->wanted[i].requests);
+        leave_out_memory(b, &b->wanted[i].limits);
+    }
+}
+
 static int choose_what_fits(struct builder *b, const struct vpa_container_plan *plans,
                             struct vpa_error *err)
 {
     if (choose_resources(b, plans, err) < 0)
         return -1;
+    if (b->out->cautious) {
+        choose_originals(b, plans);
+        keep_memory(b);
+    }
     if (!vpa_capping_is_bounded(b->pod, b->limits) || fits_pod(b, NULL) == 0)
         return 0;
     choose_originals(b, plans);

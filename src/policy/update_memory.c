@@ -4,9 +4,9 @@
  * Everything belongs to a pod, not to its name: a StatefulSet's next pod has the same name but
  * starts with a clean slate. So the memory is keyed by UID and swept with the pods.
  *
- * The timer of a resize runs while the kubelet reports one and the same status. Times are those of
- * the looks: the kubelet's transition time only tells one waiting from the next, since the clocks
- * of nodes are not ours.
+ * The timer of a resize runs while the kubelet reports one and the same status of what was sent
+ * last. Times are those of the looks: the kubelet's transition time only tells one waiting from the
+ * next, since the clocks of nodes are not ours.
  */
 #include "vpa/policy/update_memory.h"
 
@@ -38,7 +38,10 @@ struct entry {
     bool replaces;                        /* counted as the replacement of a pod that was evicted */
     enum vpa_resize_status status;        /* as observed last */
     vpa_time since;                       /* that status was seen first */
+    bool sent;                            /* another size, since the status was observed */
     vpa_time transition;                  /* of that status, by the kubelet's clock */
+    bool refused;                         /* the server did not take what a resize asked for: */
+    vpa_time refusal;                     /* then */
     struct doubt *doubt;                  /* NULL: there is none */
     struct vpa_recommendation infeasible; /* in the arena; .present false: none */
     struct vpa_arena arena;
@@ -207,9 +210,10 @@ static void observe_resize(struct vpa_update_memory *memory, const struct vpa_po
             e->status = VPA_RESIZE_NONE;
         return;
     }
-    if (e && e->status == status && e->transition == transition)
+    if (e && e->status == status && e->transition == transition && !e->sent)
         return;
     e = entry_of(memory, pod->meta.uid);
+    e->sent = false;
     e->status = status;
     e->transition = transition;
     e->since = now;
@@ -257,6 +261,14 @@ void vpa_update_memory_observe(struct vpa_update_memory *memory, const struct vp
     observe_start(memory, pod, now);
 }
 
+void vpa_update_memory_note_resize(struct vpa_update_memory *memory, const char *uid)
+{
+    struct entry *e = vpa_table_find(&memory->entries, uid);
+
+    if (e)
+        e->sent = true;
+}
+
 bool vpa_update_memory_resize_since(const struct vpa_update_memory *memory, const char *uid,
                                     vpa_time *out)
 {
@@ -286,6 +298,24 @@ vpa_update_memory_infeasible(const struct vpa_update_memory *memory, const char 
     const struct entry *e = vpa_table_find(&memory->entries, uid);
 
     return e && e->infeasible.present ? &e->infeasible : NULL;
+}
+
+void vpa_update_memory_note_refusal(struct vpa_update_memory *memory, const char *uid, vpa_time now)
+{
+    struct entry *e = entry_of(memory, uid);
+
+    if (vpa_update_memory_is_refused(memory, uid, now))
+        return; /* what is asked for instead may be refused as well */
+    e->refused = true;
+    e->refusal = now;
+}
+
+bool vpa_update_memory_is_refused(const struct vpa_update_memory *memory, const char *uid,
+                                  vpa_time now)
+{
+    const struct entry *e = vpa_table_find(&memory->entries, uid);
+
+    return e && e->refused && vpa_time_sub(now, e->refusal) < VPA_REFUSAL_AGE;
 }
 
 void vpa_update_memory_set_unboost(struct vpa_update_memory *memory, const char *uid, bool unboost)

@@ -157,7 +157,7 @@ static const char *controlled_json(struct bench *b, const struct vpa_settings *s
     vpa_json_open_array(&w);
     for (size_t i = 0; i < s->controlled_count; i++)
         vpa_json_put_string(&w, vpa_kind_name((enum vpa_kind)s->controlled[i]));
-    for (enum vpa_kind k = VPA_KIND_CPU; !s->has_controlled && k < VPA_KINDS; k++)
+    for (enum vpa_kind k = VPA_KIND_CPU; !s->scaling_mode && k < VPA_KINDS; k++)
         vpa_json_put_string(&w, vpa_kind_name(k));
     vpa_json_close_array(&w);
     return golden_label(b->c, "%s", vpa_buf_text(&text));

@@ -197,6 +197,18 @@ static int forbidden_resource(struct ctx *c)
                          object, c->user.name, c->verb, resource, c->group, scope));
 }
 
+/* A list or a watch of one name counts as a request for it. */
+static const char *name_asked_for(struct ctx *c)
+{
+    static const char by_name[] = "metadata.name=";
+    const char *fields = query_get(c, "fieldSelector");
+
+    if (*c->name || !fields || strncmp(fields, by_name, strlen(by_name)) != 0 ||
+        strchr(fields, ','))
+        return c->name;
+    return fields + strlen(by_name);
+}
+
 int authorize(struct ctx *c)
 {
     const char *reason;
@@ -204,7 +216,7 @@ int authorize(struct ctx *c)
     if (c->req->as || strcmp(c->sim->opt.authorization, "rbac") != 0)
         return 0;
     sim_lock(c);
-    struct question q = {c->verb, c->group, c->resource, c->name, NULL};
+    struct question q = {c->verb, c->group, c->resource, name_asked_for(c), NULL};
     if (*c->sub)
         q.resource = vpa_arena_printf(c->a, "%s/%s", c->resource, c->sub);
     if (!c->is_resource)

@@ -186,6 +186,62 @@ def scenario_chart_install(make):
     assert [(f["check"], f["level"]) for f in found] == [("daemon", "ok")] * 3 + [("rights", "ok")], found
 
 
+def plain_helm(cluster, make):
+    """helm without what the simulator does not do: no hooks, no OpenAPI v2."""
+    helm = helm_of(cluster, make)
+    return lambda *arguments, **options: helm(*arguments, "--no-hooks", "--disable-openapi-validation", **options)
+
+
+def authorities(text):
+    """The certificates in a caBundle, one by one."""
+    return [part.strip() for part in base64.b64decode(text).decode().split("-----END CERTIFICATE-----")[:-1]]
+
+
+def scenario_chart_replace(make):
+    """A certificate of Helm's, over that of upstream's Job: replaced as the notes say, the webhook object trusts both and then the new one."""
+    cluster = make(rate=60.0, fresh=True)
+    helm = plain_helm(cluster, make)
+    helm("install", "vpa", UPSTREAM, "--set", "fullnameOverride=vpa")
+    theirs = certificates_by_job(cluster)
+    upgrade = ("upgrade", "vpa", CHART, "--reset-then-reuse-values", "--set", "admissionController.mutatingWebhookConfiguration.failurePolicy=Fail")
+    helm(*upgrade)
+    assert secret(cluster) == theirs and webhook_ca(cluster) == theirs["ca"]
+
+    cluster.client.delete("Secret", "vpa-tls-certs", NAMESPACE)
+    notes = helm(*upgrade)
+    made = secret(cluster)
+    assert made["ca"] != theirs["ca"] and "`helm upgrade` once more" in notes, notes
+    assert authorities(webhook_ca(cluster)) == authorities(made["ca"]) + authorities(theirs["ca"]), webhook_ca(cluster)
+    helm(*upgrade)
+    assert secret(cluster) == made and webhook_ca(cluster) == made["ca"]
+    cluster.client.delete("Secret", "vpa-tls-certs", NAMESPACE)
+    cluster.client.create({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "vpa-tls-certs", "namespace": NAMESPACE}, "data": theirs})
+    helm(*upgrade)
+    assert webhook_ca(cluster) == theirs["ca"], "what is in the Secret counts"
+
+
+def scenario_chart_unregister(make):
+    """registerWebhook true, then false: what the daemon registered is refused while it may keep pods from being created, then told of."""
+    cluster = make(rate=60.0, fresh=True)
+    helm = plain_helm(cluster, make)
+    values = ("vpa", CHART, "--set")
+    helm("install", *values, "admissionController.registerWebhook=true")
+    name, path = "vpa-webhook-config", "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+    cluster.client.create({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration", "metadata": {"name": name},
+                           "webhooks": [{"name": "vpa.k8s.io", "admissionReviewVersions": ["v1"], "sideEffects": "None", "failurePolicy": "Fail",
+                                         "clientConfig": {"service": {"name": "vpa-webhook", "namespace": NAMESPACE}},
+                                         "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]}]})
+    told, off = f"kubectl delete mutatingwebhookconfiguration {name}", "admissionController.registerWebhook=false"
+    assert told not in helm("upgrade", *values, "admissionController.registerWebhook=true")
+    said = helm("upgrade", *values, off, fails=True)
+    patch = said.split("-p '")[1].split("'")[0]
+    status, _, body = cluster.client.raw("PATCH", f"{path}/{name}", patch.encode(), "application/json-patch+json")
+    assert status == 200, body
+    assert told in helm("upgrade", *values, off)
+    cluster.client.delete("MutatingWebhookConfiguration", name)
+    assert told not in helm("upgrade", *values, off)
+
+
 def scenario_chart_managed(make):
     """By default the daemon, under the chart's rights, fills Secret and webhook object; an upgrade leaves both alone."""
     cluster = make(rate=60.0, fresh=True)
@@ -320,5 +376,5 @@ for scenario in (scenario_chart_switch, scenario_chart_install, scenario_chart_m
     scenario.other_rights = True  # no part of the report on the rights of deploy/
 
 
-scenario_chart_query_api.other_rights = True
+scenario_chart_query_api.other_rights = scenario_chart_replace.other_rights = scenario_chart_unregister.other_rights = True
 scenario_chart_switch.each_minor = scenario_chart_query_api.each_minor = True

@@ -444,6 +444,8 @@ def scenario_cli_doctor(make):
         cluster.apply(ROOT / f"deploy/{name}-deployment.yaml")
     cluster.apply(ROOT / "deploy/admission-controller-service.yaml")
     cluster.start_daemon("admission-controller")
+    for name in ("recommender", "updater"):
+        cluster.start_daemon(name, "--leader-elect=true")
     client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
 
     def findings():

@@ -10,7 +10,7 @@ import time
 
 import certs
 from clockfile import ClockFile
-from cluster import ROOT, ApiError, until
+from cluster import ROOT, ApiError, documents, until
 from fixtures import Hamster, amounts, container, recommendation, spec_of
 from processes import free_port
 from realcluster import write_kubeconfig
@@ -189,6 +189,64 @@ def scenario_webhook_repair(make):
         scene.works_again()
         until(lambda: any(e["reason"] == "RegistrationRepaired" and what in e["message"]
                           for e in client.list("Event", "kube-system")), 30, "an event tells")
+
+
+AKS = [{"key": "control-plane", "operator": "NotIn", "values": ["true"]},
+       {"key": "kubernetes.azure.com/managedby", "operator": "NotIn", "values": ["aks"]}]
+
+
+class Enforcer(threading.Thread):
+    """Adds its expressions to the registration whenever they are not there, as AKS does."""
+
+    def __init__(self, cluster):
+        super().__init__(daemon=True)
+        self.cluster, self.stopping, self.writes = cluster, threading.Event(), 0
+
+    def run(self):
+        while not self.stopping.wait(0.1):
+            found = registration(self.cluster)
+            selector = found and found["webhooks"][0]["namespaceSelector"]
+            if selector and not stands(selector):
+                selector.setdefault("matchExpressions", []).extend(e for e in AKS if e not in selector.get("matchExpressions", []))
+                patch(self.cluster, "/webhooks/0/namespaceSelector", selector)
+                self.writes += 1
+
+
+def stands(selector):
+    return all(e in selector.get("matchExpressions", []) for e in AKS)
+
+
+def scenario_webhook_enforcer(make):
+    """Who runs the cluster leaves out namespaces of its own and insists: nobody fights it, a start and a repair keep what it has
+    written, and the updater goes on. Of a namespace that it leaves out one pod is evicted."""
+    scene = Scene(make, ours=True)
+    cluster, hamster = scene.cluster, scene.hamster
+    selector = lambda: registration(cluster)["webhooks"][0]["namespaceSelector"]  # noqa: E731
+    enforcer = Enforcer(cluster)
+    enforcer.start()
+    until(lambda: enforcer.writes == 1, 30, "it has added its expressions")
+    assert scene.webhook.stop() == 0
+    scene.webhook = cluster.start_daemon("admission-controller", f"--webhook-config-name={CONFIG}", "--webhook-failure-policy-fail")
+    until(lambda: registration(cluster)["webhooks"][0]["failurePolicy"] == "Fail", 60, "the start has written its flags")
+    assert stands(selector()) and enforcer.writes == 1, selector()
+    until(lambda: is_fresh(cluster), 60, "the Lease is renewed")
+    no_pods(scene)
+    patch(cluster, "/webhooks/0/namespaceSelector/matchExpressions/0/operator", "In")
+    until(lambda: vouches(scene) and len(selector()["matchExpressions"]) == 3, 60, "it is repaired")
+    assert stands(selector()) and enforcer.writes == 1, selector()
+    hamster.vpa(recommendation(**LARGE), mode="Recreate")
+    scene.works_again()
+    assert sum(repairs(cluster, what) for what in ("rules", "namespaceSelector")) <= 2, "a fight"
+    before = hamster.uids()
+    cluster.client.merge("Namespace", NAMESPACE, {"metadata": {"labels": {"control-plane": "true"}}})
+    hamster.seed(recommendation(**amounts("800m", "600Mi")))
+    until(lambda: any(c["type"] == "EvictionsPaused" and c["reason"] == "NotPatched" for c in
+                      cluster.client.get("VerticalPodAutoscaler", hamster.name + "-vpa", NAMESPACE)["status"].get("conditions", [])),
+          120, "the evictions are paused")
+    cluster.wait_passes("updater", 3)
+    assert len(before - hamster.uids()) == 1, before - hamster.uids()
+    enforcer.stopping.set()
+    enforcer.join()
 
 
 def scenario_webhook_owners(make):
@@ -381,11 +439,23 @@ def scenario_webhook_certificates(make):
     assert replicas.age_of_lease() < STALE
 
 
+def give_the_nameless(cluster, account):
+    """The rights of an account: the simulator speaks plain HTTP, over which our programs do not send their token."""
+    nobody = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "system:anonymous"}
+    for obj in documents(ROOT / "deploy/vpa-rbac.yaml"):
+        if any(subject["name"] == account for subject in obj.get("subjects", ())):
+            cluster.client.apply({**obj, "subjects": [*obj["subjects"], nobody]})
+
+
 def scenario_webhook_rights(make):
-    """Managed certificates and repairs under the rights of deploy/, which allow no new Secret: both work."""
-    cluster = make()
+    """Managed certificates and repairs under the rights of deploy/, which allow no new Secret: both work. Emptied, or applied again
+    after it was deleted, the Secret gets new certificates, and the API server trusts them; deleted alone it changes nothing."""
+    cluster = make(rate=20.0, users=[("admin-secret", "admin", "1", "system:masters")])
     cluster.install()
-    cluster.apply(ROOT / "deploy/admission-controller-certificates.yaml")
+    if cluster.tier == "sim":
+        give_the_nameless(cluster, "vpa-admission-controller")
+    manifest = ROOT / "deploy/admission-controller-certificates.yaml"
+    cluster.apply(manifest)
     webhook = cluster.start_daemon("admission-controller", "--manage-certificates")
 
     def refuses():
@@ -406,9 +476,27 @@ def scenario_webhook_rights(make):
         until(lambda: sum(e.get("count", 1) for e in cluster.client.list("Event", "kube-system")
                           if e["reason"] == "RegistrationRepaired") == count, 30, "an event tells")
     until(refuses, 60, "the API server calls the webhook")
-    secret = cluster.client.find("Secret", "vpa-webhook-certificates", "kube-system")
+    kind, name, namespace = "Secret", "vpa-webhook-certificates", "kube-system"
+    authority = lambda: (cluster.client.get(kind, name, namespace).get("data") or {}).get("ca.crt")  # noqa: E731
+    secret = cluster.client.find(kind, name, namespace)
     assert set(secret["data"]) == {"ca.crt", "ca.key", "tls.crt", "tls.key"}, list(secret["data"])
+    trusted = lambda: registration(cluster)["webhooks"][0]["clientConfig"]["caBundle"]  # noqa: E731
+    before = trusted()
+
+    def another():
+        until(lambda: authority() not in (None, before), 120, "there is another CA")
+        until(lambda: trusted() == authority(), 60, "it is trusted")
+        until(refuses, 60, "the API server calls the webhook")
+        return trusted()
+    # As the manifest says: kubectl patch secret ... --type=merge -p '{"data":null}'
+    cluster.client.merge(kind, name, {"data": None}, namespace)
+    before = another()
     assert "forbidden" not in webhook.text(), webhook.text()[-2000:]
+    cluster.client.delete(kind, name, namespace)
+    until(lambda: "forbidden" in webhook.text(), 120, "it may not make the Secret")
+    assert trusted() == before and not cluster.client.find(kind, name, namespace)
+    cluster.apply(manifest)
+    another()
 
 
 scenario_webhook_certificates.seconds = 330

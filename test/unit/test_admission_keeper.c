@@ -29,9 +29,15 @@
 #define SIDE_EFFECTS "\"sideEffects\":\"None\""
 #define BY_HAND "\"failurePolicy\":\"Fail\""
 #define SERVICE "\"service\":{\"namespace\":\"kube-system\",\"name\":\"vpa-webhook\"}"
-#define SELECTOR                                                                                   \
+#define SELECTOR_WITH(MORE)                                                                        \
     "{\"matchExpressions\":[{\"key\":\"kubernetes.io/metadata.name\",\"operator\":\"NotIn\","      \
-    "\"values\":[\"\"]}]}"
+    "\"values\":[\"\"]}" MORE "]}"
+#define SELECTOR SELECTOR_WITH("")
+#define EXPRESSIONS "\"matchExpressions\":["
+/* What AKS adds to every webhook. */
+#define AKS                                                                                        \
+    "{\"key\":\"control-plane\",\"operator\":\"NotIn\",\"values\":[\"true\"]},"                    \
+    "{\"key\":\"kubernetes.azure.com/managedby\",\"operator\":\"NotIn\",\"values\":[\"aks\"]}"
 
 static struct admission_config config;
 static struct registration *registration;
@@ -253,6 +259,17 @@ START_TEST(what_is_right_is_left_alone)
 }
 END_TEST
 
+/* ... also by who insists on it. */
+START_TEST(namespaces_that_others_leave_out_are_left_alone)
+{
+    set_object(registered(OUR_CA, "", EXPRESSIONS, EXPRESSIONS AKS ","));
+    start();
+    work_for(VPA_HOUR);
+    ck_assert_uint_eq(count_of(COLLECTION) + count_of(EVENTS), 0);
+    ck_assert_double_eq(RIGHT(), 1);
+}
+END_TEST
+
 /* Another replica has other flags: the one that starts last has the last word. */
 START_TEST(settings_of_another_replica_are_left_alone)
 {
@@ -270,7 +287,10 @@ START_TEST(namespaces_are_looked_at_once_more)
 {
     const char *by_hand = registered(OUR_CA, "", "\"failurePolicy\":\"Ignore\"", BY_HAND);
     const char *theirs = with(by_hand, "\"values\":[\"\"]", "\"values\":[\"payments\"]");
+    bool others = _i == 1; /* leave out more, which stays */
 
+    if (others)
+        theirs = with(theirs, EXPRESSIONS, EXPRESSIONS AKS ",");
     set_object(theirs);
     start();
     work_for(KEEPER_QUIET - VPA_MINUTE);
@@ -279,7 +299,7 @@ START_TEST(namespaces_are_looked_at_once_more)
     work_for(VPA_MINUTE);
     ck_assert_uint_eq(count_of(COLLECTION), 1);
     const struct vpa_json *value = expect_patch(seen, "add", "/webhooks/0/namespaceSelector");
-    ck_assert_str_eq(text_of(value), SELECTOR);
+    ck_assert_str_eq(text_of(value), others ? SELECTOR_WITH("," AKS) : SELECTOR);
     set_object(theirs);
     work_for(VPA_HOUR);
     ck_assert_uint_eq(count_of(COLLECTION), 1);
@@ -375,6 +395,8 @@ static const struct part_row {
     const char *what, *op, *path, *value;
 } parts[] = {
     {OUR_CA, "", "\"NotIn\"", "\"In\"", "namespaceSelector", "add", "namespaceSelector", SELECTOR},
+    {OUR_CA, "", EXPRESSIONS, EXPRESSIONS "{\"key\":\"a\",\"operator\":\"Exists\"}," AKS ",",
+     "namespaceSelector", "add", "namespaceSelector", SELECTOR_WITH("," AKS)},
     {OUR_CA, "", "ReviewVersions\":[", "ReviewVersions\":[\"v1beta1\",", "admissionReviewVersions",
      "add", "admissionReviewVersions", "[\"v1\"]"},
     {OUR_CA, "", SIDE_EFFECTS, SIDE_EFFECTS ",\"objectSelector\":{\"matchLabels\":{\"a\":\"b\"}}",
@@ -448,8 +470,10 @@ START_TEST(a_registration_without_our_webhook_is_put_back_whole)
     const char *object = registered(OUR_CA, "", PODS, NO_PODS);
     bool empty = _i == 1; /* webhooks: [], which the API server keeps as no member at all */
 
-    set_object(empty ? with(object, "\"webhooks\":[", "\"others\":[")
-                     : with(object, "\"name\":\"vpa.k8s.io\"", "\"name\":\"other.example.com\""));
+    set_object(empty
+                   ? with(object, "\"webhooks\":[", "\"others\":[")
+                   : with(with(object, "\"name\":\"vpa.k8s.io\"", "\"name\":\"other.example.com\""),
+                          EXPRESSIONS, EXPRESSIONS AKS ","));
     const struct vpa_json *live = sim_cluster_find(sim, &arena, API_VERSION, KIND, "", NAME);
     ck_assert_int_eq(vpa_json_find(live, "webhooks") == NULL, empty);
     const char *seen = live_version();
@@ -796,8 +820,9 @@ int main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, what_is_right_is_left_alone);
+    tcase_add_test(tc, namespaces_that_others_leave_out_are_left_alone);
     tcase_add_test(tc, settings_of_another_replica_are_left_alone);
-    tcase_add_test(tc, namespaces_are_looked_at_once_more);
+    tcase_add_loop_test(tc, namespaces_are_looked_at_once_more, 0, 2);
     tcase_add_test(tc, other_settings_stay_as_they_are);
     tcase_add_loop_test(tc, one_look_at_the_namespaces_is_enough, 0, (int)VPA_COUNT(looks));
     tcase_add_test(tc, a_wrong_bundle_does_not_wait_for_the_namespaces);

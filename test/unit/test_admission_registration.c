@@ -41,6 +41,14 @@ static const struct vpa_json *registered(const char *from, const char *to)
 #define SELECTOR                                                                                   \
     "\"namespaceSelector\":{\"matchExpressions\":[{\"key\":\"kubernetes.io/metadata.name\","       \
     "\"operator\":\"NotIn\",\"values\":[\"\"]}]}"
+#define EXPRESSIONS "\"matchExpressions\":["
+/* What AKS and GKE Autopilot add to every webhook. */
+#define AKS                                                                                        \
+    "{\"key\":\"control-plane\",\"operator\":\"DoesNotExist\"},"                                   \
+    "{\"key\":\"kubernetes.azure.com/managedby\",\"operator\":\"NotIn\",\"values\":[\"aks\"]}"
+#define GKE                                                                                        \
+    "{\"key\":\"kubernetes.io/"                                                                    \
+    "metadata.name\",\"operator\":\"NotIn\",\"values\":[\"kube-system\"]}"
 #define PODS "\"resources\":[\"pods\"]"
 #define SERVICE_WITH(MORE)                                                                         \
     "\"service\":{\"namespace\":\"kube-system\",\"name\":\"vpa-webhook\"," MORE "}"
@@ -84,6 +92,16 @@ static const struct fault_row {
      "namespaceSelector", ""},
     {"\"values\":[\"\"]}]", "\"values\":[\"\"]},{\"key\":\"a\",\"operator\":\"Exists\"}]",
      "namespaceSelector", ""},
+    /* Others may leave out more namespaces, but not all of them. */
+    {EXPRESSIONS, EXPRESSIONS AKS ",", "", ""},
+    {"\"values\":[\"\"]}]", "\"values\":[\"\"]}," AKS "]", "", ""},
+    {EXPRESSIONS, EXPRESSIONS GKE ",", "", ""},
+    {EXPRESSIONS, EXPRESSIONS AKS ",{\"key\":\"a\",\"operator\":\"In\",\"values\":[\"b\"]},",
+     "namespaceSelector", ""},
+    {EXPRESSIONS,
+     EXPRESSIONS "{\"key\":\"kubernetes.io/metadata.name\",\"operator\":\"DoesNotExist\"},",
+     "namespaceSelector", ""},
+    {SELECTOR, "\"namespaceSelector\":{" EXPRESSIONS AKS "]}", "namespaceSelector", ""},
     {"\"matchExpressions\":[", "\"matchLabels\":{},\"matchExpressions\":[", "", ""},
     {"\"matchExpressions\":[", "\"matchLabels\":{\"a\":\"b\"},\"matchExpressions\":[",
      "namespaceSelector", ""},
@@ -205,6 +223,10 @@ static const struct {
     {"\"timeoutSeconds\":30", "\"timeoutSeconds\":10", true},
     {"\"sideEffects\":\"None\"", "\"sideEffects\":\"Some\"", true},
     {"\"values\":[\"\"]", "\"values\":[\"payments\"]", true},
+    {EXPRESSIONS, EXPRESSIONS AKS ",", false},
+    {EXPRESSIONS, EXPRESSIONS GKE ",", false},
+    {"\"values\":[\"\"]}", "\"values\":[\"payments\"]}," AKS, true},
+    {"\"values\":[\"\"]}", "\"values\":[\"payments\"]}," GKE, true},
     {"\"team\":\"a\"", "\"team\":\"b\"", true},
     {"\"team\":\"a\"", "", true},
     {"\"team\":\"a\"", "\"team\":\"a\",\"more\":\"c\"", false},

@@ -16,6 +16,11 @@
 #define ANNOTATED(TEXT) "\"metadata\":{\"name\":\"" NAME "\",\"annotations\":{" TEXT "}}"
 #define CERT_MANAGERS ANNOTATED("\"cert-manager.io/inject-ca-from\":\"ns/name\"")
 #define HELMS ANNOTATED("\"meta.helm.sh/release-name\":\"vpa\"")
+#define SELECTOR "\"namespaceSelector\":{\"matchExpressions\":["
+#define IGNORE "\"failurePolicy\":\"Ignore\","
+#define AKS /* adds that to every webhook */                                                       \
+    "{\"key\":\"control-plane\",\"operator\":\"NotIn\",\"values\":[\"true\"]},"                    \
+    "{\"key\":\"kubernetes.azure.com/managedby\",\"operator\":\"NotIn\",\"values\":[\"aks\"]}"
 #define CA "-CA-"
 #define OTHER_CA "other CA"
 #define UNREAD "MutatingWebhookConfiguration " NAME " is there, but was not read"
@@ -122,6 +127,7 @@ static const struct register_row {
     {CA, "\"failurePolicy\":\"Ignore\"", "\"failurePolicy\":\"Fail\"", "GET PATCH"},
     {CA, "\"values\":[\"\"]", "\"values\":[\"payments\"]", "GET PATCH"},
     {CA, "\"team\":\"a\"", "\"team\":\"b\"", "GET PATCH"},
+    {CA, SELECTOR, SELECTOR AKS ",", "GET"},
 };
 
 static const struct vpa_json *live(void)
@@ -158,6 +164,50 @@ START_TEST(what_is_right_stays_and_what_is_not_is_made_anew)
         ck_assert_str_eq(text_of(json_of(written)), text_of(json_of(registered(CA, NULL, ""))));
     if (strstr(row->calls, "PATCH"))
         expect_ours(CA);
+}
+END_TEST
+
+/* What others leave out stays so, however ours is written. */
+static const struct {
+    const char *from, *to;
+    int refusal; /* of the patch */
+    const char *calls;
+} others[] = {
+    {IGNORE SELECTOR, "\"failurePolicy\":\"Fail\"," SELECTOR AKS ",", 0, "GET PATCH"},
+    {IGNORE SELECTOR, "\"failurePolicy\":\"Fail\"," SELECTOR AKS ",", 403, "GET PATCH DELETE POST"},
+    {SELECTOR, SELECTOR "{\"key\":\"a\",\"operator\":\"Exists\"}," AKS ",", 0, "GET DELETE POST"},
+};
+
+START_TEST(namespaces_that_others_leave_out_stay_left_out)
+{
+    struct vpa_error err;
+
+    sim_cluster_put_text(sim, registered(CA, others[_i].from, others[_i].to));
+    refused = others[_i].refusal ? "PATCH" : NULL;
+    refusal = others[_i].refusal;
+    ck_assert_int_eq(webhook_register(client, &config, "kube-system", CA, &err), 0);
+    ck_assert_str_eq(vpa_buf_text(&calls), others[_i].calls);
+    expect_ours(CA);
+    const char *text = text_of(live());
+    ck_assert_msg(strstr(text, "\"values\":[\"\"]}," AKS "]") != NULL, "%s", text);
+}
+END_TEST
+
+/* Labels that others have set stay where ours are written, also one that tells an enforcer to keep
+ * away. */
+START_TEST(labels_of_others_stay)
+{
+    struct vpa_error err;
+    const char *theirs = vpa_arena_printf(
+        &arena, "\"metadata\":{\"name\":\"" NAME "\"%s",
+        _i ? ",\"labels\":{\"admissions.enforcer/disabled\":\"true\",\"a/b\":\"c\"}}" : "}");
+
+    sim_cluster_put_text(sim, registered(CA, METADATA, theirs));
+    config.webhook_labels = "team:a,a/b:d";
+    ck_assert_int_eq(webhook_register(client, &config, "kube-system", CA, &err), 0);
+    ck_assert_str_eq(vpa_buf_text(&calls), "GET PATCH");
+    expect_ours(CA);
+    ck_assert_uint_eq(vpa_json_count(vpa_json_at(live(), "metadata.labels")), _i ? 3U : 2U);
 }
 END_TEST
 
@@ -381,6 +431,9 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, what_is_right_stays_and_what_is_not_is_made_anew, 0,
                         (int)VPA_COUNT(registers));
+    tcase_add_loop_test(tc, namespaces_that_others_leave_out_stay_left_out, 0,
+                        (int)VPA_COUNT(others));
+    tcase_add_loop_test(tc, labels_of_others_stay, 0, 2);
     tcase_add_test(tc, a_bundle_that_is_not_ours_stays);
     tcase_add_test(tc, a_bundle_that_cannot_be_read_stays);
     tcase_add_test(tc, what_an_older_replica_puts_back_is_made_anew);

@@ -78,7 +78,7 @@ static const struct {
 
 static bool controls(const struct vpa_settings *s, enum vpa_kind kind)
 {
-    return !s->has_controlled || memchr(s->controlled, (int)kind, s->controlled_count);
+    return !s->scaling_mode || memchr(s->controlled, (int)kind, s->controlled_count);
 }
 
 START_TEST(policy_gives_settings)

@@ -112,7 +112,70 @@ START_TEST(weights_choose_the_limit)
 }
 END_TEST
 
+/* Nothing used is known as well as anything else, and is not nothing known. */
+static const struct {
+    const char *algorithm, *key, *value;
+} idle[] = {
+    {"autopilot", "class", "batch"},
+    {"autopilot", "class", "serving"},
+    {"autopilot", "class", "latency"},
+    {"autopilot", "class", "peak"},
+    {"autopilot", "oom-tolerance", "high"},
+    {"autopilot", "oom-tolerance", "middle"},
+    {"autopilot", "oom-tolerance", "low"},
+    {"autopilot-ml", "cost", "counts"},
+    {"autopilot-ml", "cost", "distances"},
+    {"plumb", "risk", "lean"},
+    {"plumb", "risk", "middle"},
+    {"plumb", "risk", "safe"},
+    {"crane", NULL, NULL},
+    {"vpa", NULL, NULL},
+};
+START_TEST(who_uses_nothing_gets_the_least)
+{
+    struct vpa_method *m = method(idle[_i].algorithm, idle[_i].key, idle[_i].value);
+    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    vpa_time t = t0;
+    struct vpa_estimate e;
+
+    for (int i = 0; i < 1440; i++, t += VPA_MINUTE) {
+        add(k, VPA_USAGE_CPU, t, 0);
+        add(k, VPA_USAGE_MEMORY, t, 0);
+    }
+    vpa_knowledge_age(k, t);
+    struct vpa_knowledge *again = vpa_knowledge_convert(k, m, t);
+    ck_assert(vpa_knowledge_estimate(k, &(struct vpa_question){t, 1}, &e));
+    ck_assert_int_ge(e.bound[VPA_TARGET].value[VPA_KIND_CPU], 1);
+    ck_assert_int_ge(e.bound[VPA_TARGET].value[VPA_KIND_MEMORY], MI);
+    ck_assert_int_le(e.bound[VPA_TARGET].value[VPA_KIND_CPU], _i < 12 ? 2 : 115);
+    ck_assert(vpa_knowledge_estimate(again, &(struct vpa_question){t, 1}, &e));
+    ck_assert_int_ge(e.bound[VPA_TARGET].value[VPA_KIND_CPU], 1);
+    vpa_knowledge_free(again);
+    vpa_knowledge_free(k);
+    vpa_method_unref(m);
+}
+END_TEST
+
 static const char *const names[] = {"autopilot", "autopilot-ml", "plumb"};
+
+/* Ten replicas that are killed at one limit tell one thing, also when they had not all the same. */
+START_TEST(replicas_killed_together_are_one_kill)
+{
+    struct vpa_method *m = method(names[_i % 3], NULL, NULL);
+    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    vpa_time now = live(k);
+    struct vpa_estimate e;
+
+    for (int replica = 0; replica < 10; replica++)
+        add(k, VPA_USAGE_OOM, now + replica * VPA_SECOND, (1000 + (_i < 3 ? 0 : replica)) * MI);
+    vpa_knowledge_age(k, now + 5 * VPA_MINUTE);
+    ck_assert(vpa_knowledge_estimate(k, &(struct vpa_question){now + 5 * VPA_MINUTE, 1}, &e));
+    ck_assert_int_ge(e.bound[VPA_TARGET].value[VPA_KIND_MEMORY], 1200 * MI);
+    ck_assert_int_le(e.bound[VPA_TARGET].value[VPA_KIND_MEMORY], 1400 * MI);
+    vpa_knowledge_free(k);
+    vpa_method_unref(m);
+}
+END_TEST
 
 /* After eight days of silence nothing is known. */
 START_TEST(the_silent_are_forgotten)
@@ -446,6 +509,23 @@ START_TEST(halves_of_a_window_are_one)
 }
 END_TEST
 
+/* Nor does a floor that was over come back with another one. */
+START_TEST(a_floor_that_is_over_does_not_come_back)
+{
+    struct vpa_method *m = method(names[_i / 2], NULL, NULL);
+    struct vpa_knowledge *old = vpa_knowledge_new(m, t0), *new = vpa_knowledge_new(m, t0);
+    struct vpa_knowledge *to = _i % 2 ? old : new, *from = _i % 2 ? new : old;
+
+    add(old, VPA_USAGE_OOM, t0, 4000 * MI);
+    add(new, VPA_USAGE_OOM, t0 + 3 * DAY, 300 * MI);
+    vpa_knowledge_merge(to, from);
+    ck_assert_ptr_nonnull(strstr(rest_of(to, t0 + 3 * DAY), "\"floor\":377487360,"));
+    vpa_knowledge_free(old);
+    vpa_knowledge_free(new);
+    vpa_method_unref(m);
+}
+END_TEST
+
 /* Of the window under way only buckets with samples are stored. */
 START_TEST(empty_buckets_take_no_room)
 {
@@ -509,6 +589,102 @@ START_TEST(another_half_life_keeps_the_proportions)
 }
 END_TEST
 
+/* Pairs of choices: all of a parameter, from each to each. */
+static const struct {
+    const char *key, *values[4];
+    int count;
+    const char *former[4]; /* of the kind's parts in a state of before, the one that was empty */
+} pairs[] = {
+    {"class", {"batch", "serving", "latency", "peak"}, 4, {"both", "top", "top", "histogram"}},
+    {"oom-tolerance", {"high", "middle", "low"}, 3, {"top", "none", "histogram"}},
+};
+#define CHOICE_PAIRS (4 * 4 + 3 * 3)
+
+struct pair {
+    struct vpa_method *from, *to;
+    enum vpa_kind kind;
+    const char *former;
+};
+static struct pair pair_of(int i)
+{
+    size_t row = i >= 16;
+    int n = pairs[row].count, at = row ? i - 16 : i;
+
+    return (struct pair){method("autopilot", pairs[row].key, pairs[row].values[at / n]),
+                         method("autopilot", pairs[row].key, pairs[row].values[at % n]),
+                         row ? VPA_KIND_MEMORY : VPA_KIND_CPU, pairs[row].former[at / n]};
+}
+
+static struct vpa_estimate hours_later(struct vpa_knowledge *k, vpa_time t)
+{
+    struct vpa_estimate e;
+
+    after_windows(k, &t, 24, 100);
+    ck_assert(vpa_knowledge_estimate(k, &(struct vpa_question){t, 1}, &e));
+    return e;
+}
+
+/* Whoever changes the choice finds the statistic of all that was learned, not of what came since;
+ * and is known for as long. */
+START_TEST(another_choice_finds_what_was_learned)
+{
+    struct pair pair = pair_of(_i);
+    struct vpa_knowledge *k = vpa_knowledge_new(pair.from, t0);
+    struct vpa_knowledge *always = vpa_knowledge_new(pair.to, t0);
+    vpa_time t = live(k);
+
+    live(always);
+    struct vpa_knowledge *changed = vpa_knowledge_convert(k, pair.to, t);
+    struct vpa_estimate e = hours_later(changed, t), expected = hours_later(always, t);
+    ck_assert_mem_eq(&e, &expected, sizeof(e));
+    vpa_knowledge_free(changed);
+    vpa_knowledge_free(always);
+    vpa_knowledge_free(k);
+    vpa_method_unref(pair.from);
+    vpa_method_unref(pair.to);
+}
+END_TEST
+
+/* Without the part that a program of before did not keep. */
+static void empty_part(char *text, enum vpa_kind kind, const char *part)
+{
+    char *begin = strstr(strstr(text, kind == VPA_KIND_CPU ? "\"cpu\"" : "\"memory\""), part);
+    char *end = begin ? strstr(begin, *part == '"' && part[1] == 't' ? "]]" : "]}") : NULL;
+
+    ck_assert_ptr_nonnull(end);
+    memmove(begin, end + 3, strlen(end + 3) + 1); /* with the comma */
+}
+
+START_TEST(states_of_before_do_not_fall_to_what_came_since)
+{
+    struct pair pair = pair_of(_i);
+    struct vpa_knowledge *k = vpa_knowledge_new(pair.from, t0);
+    struct vpa_knowledge *always = vpa_knowledge_new(pair.to, t0);
+    vpa_time t = live(k);
+    const struct vpa_json *root;
+    char *text = stored_text(k, t);
+
+    live(always);
+    if (strcmp(pair.former, "histogram") == 0 || strcmp(pair.former, "both") == 0)
+        empty_part(text, pair.kind, "\"histogram\":");
+    if (strcmp(pair.former, "top") == 0 || strcmp(pair.former, "both") == 0)
+        empty_part(text, pair.kind, "\"top\":");
+    ck_assert_int_eq(vpa_json_parse(&arena, text, strlen(text), &root, &err), 0);
+    struct vpa_knowledge *changed = vpa_knowledge_load(pair.to, root, t, &err);
+    ck_assert_msg(changed != NULL, "%s", err.text);
+    vpa_amount target = hours_later(changed, t).bound[VPA_TARGET].value[pair.kind];
+    vpa_amount expected = hours_later(always, t).bound[VPA_TARGET].value[pair.kind];
+    bool by_mean = strcmp(pair.former, "both") == 0; /* 122 millicores */
+    ck_assert_int_ge(target, by_mean ? 120 : expected);
+    ck_assert_int_le(target, pair.kind == VPA_KIND_CPU ? 2420 : 730 * MI);
+    vpa_knowledge_free(changed);
+    vpa_knowledge_free(always);
+    vpa_knowledge_free(k);
+    vpa_method_unref(pair.from);
+    vpa_method_unref(pair.to);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("algorithm_windows");
@@ -519,6 +695,10 @@ int main(void)
     tcase_add_loop_test(c, parameters_choose, 0, (int)VPA_COUNT(choices));
     tcase_add_loop_test(c, weights_choose_the_limit, 0, (int)VPA_COUNT(ensembles));
     tcase_add_test(c, unknown_choices_are_told);
+    tcase_add_loop_test(c, another_choice_finds_what_was_learned, 0, CHOICE_PAIRS);
+    tcase_add_loop_test(c, states_of_before_do_not_fall_to_what_came_since, 0, CHOICE_PAIRS);
+    tcase_add_loop_test(c, who_uses_nothing_gets_the_least, 0, (int)VPA_COUNT(idle));
+    tcase_add_loop_test(c, replicas_killed_together_are_one_kill, 0, 2 * (int)VPA_COUNT(names));
     tcase_add_loop_test(c, the_silent_are_forgotten, 0, (int)VPA_COUNT(names));
     tcase_add_test(c, plumb_is_its_parts);
     tcase_add_loop_test(c, what_plumb_knows_is_as_old_as_its_first_sample, 0, 2);
@@ -530,6 +710,7 @@ int main(void)
     tcase_add_loop_test(c, an_open_window_outlives_a_restart, 0, (int)VPA_COUNT(names));
     tcase_add_loop_test(c, halves_of_a_window_are_one, 0, 2 * (int)VPA_COUNT(halves));
     tcase_add_test(c, empty_buckets_take_no_room);
+    tcase_add_loop_test(c, a_floor_that_is_over_does_not_come_back, 0, 2 * 2);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

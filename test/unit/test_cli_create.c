@@ -93,6 +93,58 @@ START_TEST(json_is_one_list)
 }
 END_TEST
 
+static const struct {
+    const char *algorithm, *recommender;
+    int status;
+    const char *name; /* in spec.recommenders; NULL: there is none */
+} names[] = {
+    {NULL, NULL, CLI_OK, NULL},
+    {"vpa", NULL, CLI_OK, NULL},
+    {"crane", NULL, CLI_OK, "crane"},
+    {"cranes", NULL, CLI_USAGE, NULL},
+    {"", NULL, CLI_USAGE, NULL},
+    {NULL, "cranes", CLI_OK, "cranes"},
+    {"crane", "blue", CLI_OK, "blue/crane"},
+    {"vpa", "blue", CLI_OK, "blue"},
+    {"crane", "default", CLI_OK, "crane"},
+    {"cranes", "blue", CLI_USAGE, NULL},
+    {NULL, "", CLI_USAGE, NULL},
+};
+
+/* A VPA that names nobody who runs gets no recommendation, and nothing says so. */
+START_TEST(a_misspelt_algorithm_is_refused)
+{
+    static const char *const options[] = {"--algorithm", "--recommender"};
+    const char *const values[] = {names[_i].algorithm, names[_i].recommender};
+    char *argv[4];
+    int argc = 0;
+    bool help;
+    const struct vpa_json *root;
+    struct vpa_error err;
+
+    for (size_t i = 0; i < 2; i++) {
+        if (!values[i])
+            continue;
+        argv[argc++] = vpa_arena_strdup(&cli.arena, options[i]);
+        argv[argc++] = vpa_arena_strdup(&cli.arena, values[i]);
+    }
+    ck_assert_int_eq(cli_parse(&cli, argc, argv, &help, &err), 0);
+    deployments = DEPLOYMENT("a");
+    cli.format = CLI_JSON;
+    ck_assert_int_eq(cli.command->run(&cli), names[_i].status);
+    if (names[_i].status != CLI_OK)
+        return;
+    ck_assert_int_eq(vpa_json_parse(&cli.arena, cli.out.data, cli.out.len, &root, &err), 0);
+    vpa_json_foreach (item, vpa_json_find(root, "items")) {
+        const struct vpa_json *asked = vpa_json_at(item, "spec.recommenders");
+
+        ck_assert_uint_eq(vpa_json_count(asked), names[_i].name ? 1U : 0U);
+        vpa_json_foreach (one, asked)
+            ck_assert_str_eq(vpa_json_text(one, "name"), names[_i].name);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cli create");
@@ -102,6 +154,7 @@ int main(void)
     tcase_add_loop_test(tc, it_is_not_said_that_all_have_one_when_some_cannot_be_listed, 0,
                         (int)VPA_COUNT(secrets));
     tcase_add_loop_test(tc, json_is_one_list, 0, (int)VPA_COUNT(workloads));
+    tcase_add_loop_test(tc, a_misspelt_algorithm_is_refused, 0, (int)VPA_COUNT(names));
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

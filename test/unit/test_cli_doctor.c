@@ -17,8 +17,11 @@ static const char *deployments; /* a list */
 static const char *kube_system; /* the list of that namespace; NULL: the same */
 static const char *vpas, *hpas; /* lists */
 static const char *account;     /* part of the only user who has rights; NULL: all have */
+static const char *denied;      /* part of the reviews that are answered with no; NULL: none is */
 static char *review;            /* the last one, heap */
 static const char *hooks;       /* registrations, a list */
+static const char *namespaces;  /* a list; NULL: they may not be listed */
+static char *sample;            /* where the last pod was sent, heap; NULL: nowhere */
 static int panic;               /* the answer about the panic button, 200: it is pressed */
 
 static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
@@ -31,6 +34,15 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
             vpa_memory_reply_json(r, 200, "{\"kind\":\"ConfigMap\"}");
         else
             vpa_memory_reply_status(r, panic, NULL, "no");
+    } else if (vpa_str_ends_with(q->path, "/namespaces")) {
+        if (namespaces)
+            vpa_memory_reply_json(r, 200, namespaces);
+        else
+            vpa_memory_reply_status(r, 403, NULL, "no");
+    } else if (vpa_memory_query(q, "dryRun")) {
+        free(sample);
+        sample = vpa_xstrdup(q->path);
+        vpa_memory_reply_json(r, 201, "{}");
     } else if (strstr(q->path, "/leases/")) {
         if (lease && (!lease_at || strstr(q->path, lease_at)))
             vpa_memory_reply_json(r, 200, lease);
@@ -40,7 +52,8 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
         free(review);
         review = vpa_xstrdup(q->body);
         vpa_memory_reply_json(r, 201,
-                              account && !strstr(q->body, account)
+                              (account && !strstr(q->body, account)) ||
+                                      (denied && strstr(q->body, denied))
                                   ? "{\"status\":{\"allowed\":false}}"
                                   : "{\"status\":{\"allowed\":true}}");
     } else if (deployments && strstr(q->path, "/deployments")) {
@@ -65,7 +78,8 @@ static void setup(void)
     cli.client = client;
     doctor = (struct doctor){.cli = &cli, .ns = "kube-system"};
     forbidden = lease = lease_at = deployments = kube_system = vpas = hpas = account = hooks = NULL;
-    review = NULL;
+    denied = namespaces = NULL;
+    review = sample = NULL;
     panic = 404;
 }
 
@@ -73,6 +87,7 @@ static void teardown(void)
 {
     free(doctor.items);
     free(review);
+    free(sample);
     stop_client();
     cli.client = NULL;
     cli_release(&cli);
@@ -365,9 +380,117 @@ START_TEST(leases_are_those_of_the_deployments)
     lease = OLD;
     lease_at = subject ? strrchr(subject, '/') : updater ? "vpa-updater" : "vpa-recommender";
     doctor_check_leases(&doctor);
-    ck_assert_uint_eq(doctor.count, subject ? 2 : 1); /* the first: of the webhook */
+    ck_assert_uint_eq(doctor.count,
+                      (subject ? 1U : 0U) + (updater ? 1U : 0U)); /* which reads the webhook's */
     if (subject)
-        ck_assert_str_eq(doctor.items[1].subject, subject);
+        ck_assert_str_eq(doctor.items[doctor.count - 1].subject, subject);
+}
+END_TEST
+
+#define LEADS                                                                                      \
+    "\"--leader-elect\",\"--leader-elect-resource-namespace=ns\","                                 \
+    "\"--leader-elect-resource-name=u\""
+#define ALL_LEAD                                                                                   \
+    "{\"items\":[" RUNS("r", "", "vpa-recommender", LEADS) "," RUNS(                               \
+        "u", "", "vpa-updater", LEADS) "," RUNS("a", "", "vpa-admission-controller", "") "]}"
+#define OF_LEASES(VERB)                                                                            \
+    "\"verb\":\"" VERB "\",\"group\":\"coordination.k8s.io\",\"resource\":\"leases\","
+
+static const struct {
+    const char *denied, *text;
+} locks[] = {
+    {OF_LEASES("get") "\"name\":\"u\",\"namespace\":\"ns\"",
+     "it may not get leases of coordination.k8s.io (ns/u): no replica leads"},
+    {OF_LEASES("update") "\"name\":\"u\",\"namespace\":\"ns\"",
+     "it may not update leases of coordination.k8s.io (ns/u): no replica leads"},
+    {OF_LEASES("create") "\"namespace\":\"ns\"",
+     "it may not create leases of coordination.k8s.io (ns/u): no replica leads"},
+};
+
+/* Nobody leads: the Lease was never made, or may not be read or written. */
+START_TEST(daemons_that_elect_a_leader_need_its_lease)
+{
+    size_t missing = 0, refused = 0;
+
+    take_deployments(ALL_LEAD);
+    doctor.count = 0;
+    denied = locks[_i].denied;
+    doctor_check_leases(&doctor);
+    doctor_check_rights(&doctor);
+    for (size_t i = 0; i < doctor.count; i++) {
+        missing += vpa_str_eq(doctor.items[i].subject, "Lease ns/u") &&
+                   doctor.items[i].level == DOCTOR_ERROR;
+        refused += vpa_str_eq(doctor.items[i].text, locks[_i].text);
+    }
+    ck_assert_uint_eq(missing, 2);
+    ck_assert_uint_eq(refused, 2);
+}
+END_TEST
+
+#define R_IN(NS) RUNS_IN(NS, "r", "", "vpa-recommender", "")
+#define U_IN(NS, ARGS) RUNS_IN(NS, "u", "", "vpa-updater", ARGS)
+#define A_IN(NS) RUNS_IN(NS, "a", "", "vpa-admission-controller", "")
+#define ALONE "\"--use-admission-controller-status=false\""
+
+static const struct {
+    const char *deployments;
+    enum doctor_level level;
+    const char *text, *advice; /* of what is not there */
+    size_t leases, webhooks;   /* findings that are not in order */
+} parts[] = {
+    {LIST(R_IN("kube-system")), DOCTOR_WARNING,
+     "no Deployment in kube-system runs them: recommendations only",
+     "nothing, if that is wanted; else kubectl apply -k deploy/", 0, 0},
+    {LIST(R_IN("vpa")), DOCTOR_WARNING, "no Deployment in vpa runs them: recommendations only",
+     "nothing, if that is wanted; else set updater.enabled and admissionController.enabled in the "
+     "values of the chart",
+     0, 0},
+    {LIST(R_IN("kube-system") "," A_IN("kube-system")), DOCTOR_WARNING,
+     "no Deployment in kube-system runs it: running pods are left as they are",
+     "nothing, if that is wanted; else kubectl apply -k deploy/", 0, 1},
+    {LIST(R_IN("vpa") "," U_IN("vpa", ALONE)), DOCTOR_WARNING,
+     "no Deployment in vpa runs it: new pods do not get their recommendation",
+     "nothing, if that is wanted; else set admissionController.enabled in the values of the chart",
+     0, 0},
+    {LIST(R_IN("vpa") "," U_IN("vpa", "")), DOCTOR_ERROR,
+     "no Deployment in vpa runs it: the updater changes nothing without the webhook",
+     "set admissionController.enabled in the values of the chart", 1, 0},
+    {LIST(A_IN("vpa") "," U_IN("vpa", ALONE)), DOCTOR_ERROR, "no Deployment in vpa runs it",
+     "set recommender.enabled in the values of the chart", 0, 1},
+    {LIST("{\"metadata\":{\"namespace\":\"kube-system\",\"name\":\"r\",\"labels\":{"
+          "\"app.kubernetes.io/managed-by\":\"Helm\"}},\"spec\":{\"template\":{\"spec\":{"
+          "\"containers\":[{\"image\":\"vpa-recommender\"}]}}},\"status\":{\"readyReplicas\":1}}"),
+     DOCTOR_WARNING, "no Deployment in kube-system runs them: recommendations only",
+     "nothing, if that is wanted; else set updater.enabled and admissionController.enabled in the "
+     "values of the chart",
+     0, 0},
+};
+
+/* What an installation leaves out needs no rights, no Lease and no registration. */
+START_TEST(an_installation_may_leave_daemons_out)
+{
+    const struct doctor_finding *gone = NULL;
+    size_t stale = 0, unregistered = 0;
+
+    denied = ":vpa-updater\"";
+    doctor.ns = NULL;
+    take_deployments(parts[_i].deployments);
+    doctor_check_leases(&doctor);
+    doctor_check_webhook(&doctor);
+    doctor_check_rights(&doctor);
+    for (size_t i = 0; i < doctor.count; i++) {
+        const struct doctor_finding *f = &doctor.items[i];
+
+        gone = vpa_str_eq(f->check, "daemon") && f->level != DOCTOR_OK ? f : gone;
+        stale += vpa_str_eq(f->check, "lease");
+        unregistered += vpa_str_eq(f->check, "webhook");
+        ck_assert(!vpa_str_eq(f->check, "rights") || f->level == DOCTOR_OK);
+    }
+    ck_assert_int_eq(gone->level, parts[_i].level);
+    ck_assert_str_eq(gone->text, parts[_i].text);
+    ck_assert_str_eq(gone->advice, parts[_i].advice);
+    ck_assert_uint_eq(stale, parts[_i].leases);
+    ck_assert_uint_eq(unregistered, parts[_i].webhooks);
 }
 END_TEST
 
@@ -412,8 +535,11 @@ START_TEST(digests_are_not_compared)
 }
 END_TEST
 
-#define VPA(NAME, MODE, POLICIES, STATUS)                                                          \
-    "{\"metadata\":{\"namespace\":\"shop\",\"name\":\"" NAME "\"},\"spec\":{\"targetRef\":{"       \
+#define VPA(NAME, MODE, POLICIES, STATUS) MADE(NAME, "2026-02-01", MODE, POLICIES, STATUS)
+#define OF(NAME, DAY, MODE) MADE(NAME, DAY, MODE, "", "")
+#define MADE(NAME, DAY, MODE, POLICIES, STATUS)                                                    \
+    "{\"metadata\":{\"namespace\":\"shop\",\"name\":\"" NAME "\",\"creationTimestamp\":\"" DAY     \
+    "T00:00:00Z\"},\"spec\":{\"targetRef\":{"                                                      \
     "\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\"},\"updatePolicy\":{"      \
     "\"updateMode\":\"" MODE "\"},\"resourcePolicy\":{\"containerPolicies\":[" POLICIES "]}},"     \
     "\"status\":{\"recommendation\":{\"containerRecommendations\":[" STATUS "]}}}"
@@ -493,6 +619,60 @@ START_TEST(a_pressed_panic_button_hides_whether_the_webhook_is_reached)
 }
 END_TEST
 
+#define NAMESPACE(NAME, LABELS)                                                                    \
+    "{\"metadata\":{\"name\":\"" NAME "\",\"labels\":{\"kubernetes.io/metadata.name\":\"" NAME     \
+    "\"" LABELS "}}}"
+#define TWO LIST(NAMESPACE("a", ",\"vpa\":\"on\"") "," NAMESPACE("default", ""))
+#define SELECTS(SELECTOR)                                                                          \
+    LIST("{\"metadata\":{\"name\":\"vpa-webhook-config\"},\"webhooks\":[{\"name\":\"vpa.k8s.io\"," \
+         "\"rules\":[{\"operations\":[\"CREATE\"],\"resources\":[\"pods\"]}],"                     \
+         "\"namespaceSelector\":" SELECTOR "}]}")
+#define NOT_IN(NS)                                                                                 \
+    "{\"matchExpressions\":[{\"key\":\"kubernetes.io/metadata.name\",\"operator\":\"NotIn\","      \
+    "\"values\":[\"" NS "\"]}]}"
+
+static const struct {
+    const char *args, *selector, *namespaces;
+    const char *ns;    /* of -n, "": none */
+    const char *asked; /* NULL: nowhere, which is noted */
+} samples[] = {
+    {"", SELECTS("null"), TWO, "", "default"},
+    {"", SELECTS("{}"), TWO, "", "default"},
+    {"", SELECTS(NOT_IN("default")), TWO, "", "a"},
+    {"", SELECTS("{\"matchLabels\":{\"vpa\":\"on\"}}"), TWO, "", "a"},
+    {"", SELECTS("{\"matchLabels\":{\"vpa\":\"off\"}}"), TWO, "", NULL},
+    {"\"--ignored-vpa-object-namespaces=default\"", SELECTS("{}"), TWO, "", "a"},
+    {"\"--vpa-object-namespace=a\"", SELECTS("{}"), TWO, "", "a"},
+    {"\"--vpa-object-namespace=a\"", SELECTS("{}"), NULL, "", "a"},
+    {"", SELECTS(NOT_IN("a")), NULL, "", "default"},
+    {"", SELECTS(NOT_IN("default")), NULL, "", NULL},
+    {"", SELECTS(NOT_IN("a")), LIST(NAMESPACE("a", "")), "a", NULL},
+    {"\"--ignored-vpa-object-namespaces=a\"", SELECTS("{}"), NULL, "a", NULL},
+    {"", SELECTS("{\"matchLabels\":{\"vpa\":\"on\"}}"), LIST(NAMESPACE("a", ",\"vpa\":\"on\"")),
+     "a", "a"},
+};
+
+START_TEST(the_webhook_is_tried_where_it_is_called)
+{
+    vpa_auto_free char *list =
+        vpa_xprintf(LIST(RUNS("w", "", "vpa-admission-controller", "%s")), samples[_i].args);
+    vpa_auto_free char *path = vpa_xprintf("/namespaces/%s/pods", vpa_or_empty(samples[_i].asked));
+
+    doctor.is_plumb = true;
+    cli.ns = samples[_i].ns;
+    hooks = samples[_i].selector;
+    namespaces = samples[_i].namespaces;
+    take_deployments(list);
+    doctor_check_webhook(&doctor);
+    doctor_check_reach(&doctor);
+    ck_assert((sample != NULL) == (samples[_i].asked != NULL));
+    ck_assert((finding("webhook-reach") != NULL) == (samples[_i].asked != NULL));
+    ck_assert_uint_eq(cli.note_count, samples[_i].asked == NULL);
+    if (sample)
+        ck_assert_ptr_nonnull(strstr(sample, path));
+}
+END_TEST
+
 static const struct {
     const char *type, *status;
     const char *check, *text; /* NULL: nothing is found */
@@ -503,6 +683,7 @@ static const struct {
     {"ConfigUnsupported", "True", "vpa-target", "m"},
     {"NoPodsMatched", "True", "vpa-no-pods", "no pods match it"},
     {"RecommendationProvided", "True", NULL, NULL},
+    {"WaitingForSamples", "True", "vpa-waiting", "m"},
 };
 
 START_TEST(conditions_that_say_what_is_wrong_are_findings)
@@ -518,6 +699,116 @@ START_TEST(conditions_that_say_what_is_wrong_are_findings)
     ck_assert_str_eq(doctor.items[0].check, conditions[_i].check ? conditions[_i].check : "vpas");
     if (conditions[_i].check)
         ck_assert_str_eq(doctor.items[0].text, conditions[_i].text);
+}
+END_TEST
+
+static const struct {
+    const char *type, *reason, *advice;
+} pauses[] = {
+    {"EvictionsPaused", "NotPatched", "find out why new pods do not carry the recommendation"},
+    {"EvictionsPaused", "PatchedBack", "find out why new pods do not carry the recommendation"},
+    {"EvictionsPaused", "NoReplacement",
+     "look at the quota of the namespace and at the events of what owns the pods"},
+    {"EvictionsPaused", "Unschedulable", "make room on the nodes, or set maxAllowed"},
+    {"EvictionsPaused", "Crashing", "look at the logs of the pod that is named"},
+    {"EvictionsPaused", "NotReady", "look at the logs of the pod that is named"},
+    {"ResizesPaused", "Crashing", "look at the logs of the pod that is named"},
+    {"ResizesPaused", "NotReady", "look at the logs of the pod that is named"},
+    {"ResizesPaused", "NotResized", "look at the conditions and events of the pod that is named"},
+    {"ResizesPaused", "Other", "look at the pod that is named"},
+};
+
+START_TEST(advice_on_a_pause_is_of_its_reason)
+{
+    vpa_auto_free char *list =
+        vpa_xprintf("{\"items\":[{\"metadata\":{\"namespace\":\"shop\",\"name\":\"v\"},\"status\":{"
+                    "\"conditions\":[{\"type\":\"%s\",\"status\":\"True\",\"reason\":\"%s\"}]}}]}",
+                    pauses[_i].type, pauses[_i].reason);
+
+    vpas = list;
+    doctor_check_objects(&doctor);
+    ck_assert_str_eq(doctor.items[0].advice, pauses[_i].advice);
+}
+END_TEST
+
+static const struct {
+    const char *vpas;
+    const char *subject, *text; /* NULL: no conflict */
+} twins[] = {
+    {VPA("a", "Recreate", "", "") "," VPA("b", "Initial", "", ""), "VerticalPodAutoscaler shop/b",
+     "it targets Deployment web as VPA a does, whose recommendation new pods get"},
+    {OF("a", "2026-02-02", "Auto") "," OF("b", "2026-02-01", "Auto"),
+     "VerticalPodAutoscaler shop/a",
+     "it targets Deployment web as VPA b does, whose recommendation new pods get"},
+    {OF("a", "2026-02-01", "Off") "," OF("b", "2026-02-02", "Auto"), NULL, NULL},
+    {OF("a", "2026-02-02", "Off") "," OF("b", "2026-02-01", "Auto"), NULL, NULL},
+    {OF("a", "2026-02-02", "Off") "," OF("b", "2026-02-01", "Off"), NULL, NULL},
+    {OF("a", "2026-02-01", "Off") "," OF("b", "2026-02-03", "Auto") "," OF("c", "2026-02-02",
+                                                                           "Auto"),
+     "VerticalPodAutoscaler shop/b",
+     "it targets Deployment web as VPA c does, whose recommendation new pods get"},
+};
+
+/* The strongest of those that act; others may compare what recommenders say. */
+START_TEST(of_vpas_with_one_target_the_losers_are_told)
+{
+    vpa_auto_free char *list = vpa_xprintf("{\"items\":[%s]}", twins[_i].vpas);
+    const struct doctor_finding *found;
+
+    vpas = list;
+    doctor_check_objects(&doctor);
+    found = finding("vpa-conflict");
+    ck_assert_uint_eq(doctor.count, 1);
+    ck_assert((found != NULL) == (twins[_i].subject != NULL));
+    if (found) {
+        ck_assert_str_eq(found->subject, twins[_i].subject);
+        ck_assert_str_eq(found->text, twins[_i].text);
+    }
+}
+END_TEST
+
+#define NO_STATUS "\"recommendation\":{}"
+#define HAS_STATUS "\"recommendation\":{\"containerRecommendations\":[" RECOMMENDED("app") "]}"
+#define NAMES(NAME) "[{\"name\":\"" NAME "\"}]"
+#define BLUE RUNS_IN("b", "blue", "", "vpa-recommender", "\"--recommender-name=blue\"")
+#define DEFAULT(ARGS) RUNS("r", "", "vpa-recommender", ARGS)
+
+static const struct {
+    const char *deployments, *recommenders, *status;
+    const char *text; /* NULL: nothing is found */
+} served[] = {
+    {LIST(DEFAULT("")), "[]", NO_STATUS, NULL},
+    {LIST(DEFAULT("")), NAMES("default"), NO_STATUS, NULL},
+    {LIST(DEFAULT("")), NAMES("crane"), NO_STATUS, NULL},
+    {LIST(DEFAULT("")), NAMES("cranes"), HAS_STATUS, NULL},
+    {LIST(DEFAULT("")), NAMES("cranes"), NO_STATUS,
+     "it has no recommendation: no recommender that runs is called cranes"},
+    {LIST(DEFAULT("\"--algorithms=vpa\"")), NAMES("crane"), NO_STATUS,
+     "it has no recommendation: no recommender that runs is called crane"},
+    {LIST(DEFAULT("") "," BLUE), NAMES("blue"), NO_STATUS, NULL},
+    {LIST(DEFAULT("") "," BLUE), NAMES("blue/crane"), NO_STATUS, NULL},
+    {LIST(BLUE), "[]", NO_STATUS,
+     "it has no recommendation: no recommender that runs is called default"},
+    {LIST(DEFAULT("") "," RUNS_IN("b", "x", "", "vpa-recommender",
+                                  "\"--recommender-name=x\",\"--shadow\"")),
+     NAMES("x"), NO_STATUS, "it has no recommendation: no recommender that runs is called x"},
+    {LIST(), NAMES("cranes"), NO_STATUS, NULL},
+};
+
+START_TEST(a_vpa_names_a_recommender_that_runs)
+{
+    vpa_auto_free char *list =
+        vpa_xprintf("{\"items\":[{\"metadata\":{\"namespace\":\"shop\",\"name\":\"v\"},\"spec\":{"
+                    "\"recommenders\":%s},\"status\":{%s}}]}",
+                    served[_i].recommenders, served[_i].status);
+
+    doctor.ns = NULL;
+    take_deployments(served[_i].deployments);
+    vpas = list;
+    doctor_check_objects(&doctor);
+    ck_assert((finding("vpa-recommender") != NULL) == (served[_i].text != NULL));
+    if (served[_i].text)
+        ck_assert_str_eq(finding("vpa-recommender")->text, served[_i].text);
 }
 END_TEST
 
@@ -538,13 +829,19 @@ int main(void)
     tcase_add_loop_test(tc, the_registration_of_a_neighbour_is_not_one_too_many, 0,
                         (int)VPA_COUNT(registrations));
     tcase_add_loop_test(tc, leases_are_those_of_the_deployments, 0, (int)VPA_COUNT(elections));
+    tcase_add_loop_test(tc, daemons_that_elect_a_leader_need_its_lease, 0, (int)VPA_COUNT(locks));
+    tcase_add_loop_test(tc, an_installation_may_leave_daemons_out, 0, (int)VPA_COUNT(parts));
     tcase_add_test(tc, the_webhooks_lease_is_that_which_the_updater_reads);
     tcase_add_loop_test(tc, digests_are_not_compared, 0, (int)VPA_COUNT(images));
     tcase_add_loop_test(tc, an_autoscaler_conflicts_over_what_a_vpa_changes, 0,
                         (int)VPA_COUNT(conflicts));
     tcase_add_loop_test(tc, a_pressed_panic_button_hides_whether_the_webhook_is_reached, 0, 3);
+    tcase_add_loop_test(tc, the_webhook_is_tried_where_it_is_called, 0, (int)VPA_COUNT(samples));
     tcase_add_loop_test(tc, conditions_that_say_what_is_wrong_are_findings, 0,
                         (int)VPA_COUNT(conditions));
+    tcase_add_loop_test(tc, advice_on_a_pause_is_of_its_reason, 0, (int)VPA_COUNT(pauses));
+    tcase_add_loop_test(tc, of_vpas_with_one_target_the_losers_are_told, 0, (int)VPA_COUNT(twins));
+    tcase_add_loop_test(tc, a_vpa_names_a_recommender_that_runs, 0, (int)VPA_COUNT(served));
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

@@ -93,7 +93,6 @@ START_TEST(test_pictures_of_the_past)
     cli_report_page(&cli, &world, false, &page);
     ck_assert_ptr_null(strstr(vpa_buf_text(&page), "<polyline"));
     world.past_from = vpa_time_from_unix(0, 0);
-    world.past_step = VPA_HOUR;
     world.past_points = VPA_COUNT(usage);
     rows[0].past[CLI_CPU] = usage;
     rows[1].past[CLI_MEMORY] = usage;

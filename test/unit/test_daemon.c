@@ -399,6 +399,7 @@ static const struct {
     {"--no-such", false, 2},
     {"--logging-format=xml", false, 2},
     {"--v=0", true, 5},
+    {"--ledger-file-size=-1", false, 1},
     {"--address=nowhere", false, 1},
     {"--kubeconfig=/nonexistent", false, 255},
 };

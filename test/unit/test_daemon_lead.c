@@ -7,6 +7,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "suite.h"
@@ -32,8 +34,14 @@ static struct {
     struct vpa_http_server *http;
     char *lease; /* as it was written last; NULL: there is none */
     bool taken;  /* by another one, for an hour */
+    pthread_cond_t given_back;
     int events;
-} server = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} server = {.lock = PTHREAD_MUTEX_INITIALIZER, .given_back = PTHREAD_COND_INITIALIZER};
+
+static bool is_given_back(void)
+{
+    return server.lease && strstr(server.lease, "\"holderIdentity\":\"\"");
+}
 
 static void answer_lease(const struct vpa_server_request *q, struct vpa_server_response *r)
 {
@@ -46,6 +54,8 @@ static void answer_lease(const struct vpa_server_request *q, struct vpa_server_r
     if (!reads) {
         free(server.lease);
         server.lease = vpa_xstrndup(q->body, q->body_len);
+        if (is_given_back())
+            pthread_cond_broadcast(&server.given_back);
     }
     if (server.taken)
         vpa_server_reply_text(r, 200, OTHERS);
@@ -254,7 +264,44 @@ START_TEST(without_a_standby_the_work_begins_with_the_lead_and_gives_it_back)
 {
     ck_assert_int_eq(run_daemon(look_at_the_lead, "--leader-elect", "--standby=false"), 7);
     ck_assert_int_eq(worked, 1);
-    ck_assert_msg(strstr(server.lease, "\"holderIdentity\":\"\"") != NULL, "%s", server.lease);
+    ck_assert_msg(is_given_back(), "%s", server.lease);
+}
+END_TEST
+
+/* The ledger's disk takes nothing until the Lease is given back. */
+ssize_t write(int fd, const void *data, size_t len)
+{
+    if (vpa_str_starts_with(data, "{\"seq\"")) {
+        pthread_mutex_lock(&server.lock);
+        while (!is_given_back())
+            pthread_cond_wait(&server.given_back, &server.lock);
+        pthread_mutex_unlock(&server.lock);
+    }
+    return syscall(SYS_write, fd, data, len);
+}
+
+static int decide_something(const void *settings, struct vpa_process *process)
+{
+    struct vpa_error err;
+
+    ck_assert_ptr_eq(settings, &config);
+    ck_assert_int_eq(vpa_loop_wait(process->loop, leads, process, PATIENCE, &err), 0);
+    vpa_ledger_record(process->ledger, &(struct vpa_ledger_entry){.decision = "evict"});
+    return 0;
+}
+
+START_TEST(the_lease_does_not_wait_for_the_ledger)
+{
+    char file[] = "/tmp/plumb-ledger-XXXXXX";
+    struct stat status;
+
+    close(mkstemp(file));
+    vpa_auto_free char *flag = vpa_xprintf("--ledger-file=%s", file);
+    ck_assert_int_eq(run_daemon(decide_something, "--leader-elect", flag), 0);
+    ck_assert(is_given_back());
+    ck_assert_int_eq(stat(file, &status), 0);
+    ck_assert_int_gt(status.st_size, 0);
+    unlink(file);
 }
 END_TEST
 
@@ -328,6 +375,7 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_test(c, a_standby_leads_and_ends_when_it_has_lost);
     tcase_add_test(c, without_a_standby_the_work_begins_with_the_lead_and_gives_it_back);
+    tcase_add_test(c, the_lease_does_not_wait_for_the_ledger);
     tcase_add_loop_test(c, who_is_not_elected_leads_but_for_a_shadow, 0, 3);
     tcase_add_loop_test(c, what_cannot_be_used_is_told_by_who_leads, 0, 2);
     tcase_add_loop_test(c, others_tell_nothing, 0, 2);

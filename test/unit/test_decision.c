@@ -991,6 +991,49 @@ START_TEST(what_the_webhook_leaves_alone_does_not_count)
 }
 END_TEST
 
+/* ---- pods without a recommendation ---- */
+
+#define RECOMMENDED(text)                                                                          \
+    "{'metadata':{'name':'v','namespace':'n'},'spec':{'updatePolicy':{'updateMode':'Recreate'},"   \
+    "'resourcePolicy':{'containerPolicies':[{'containerName':'*','minAllowed':{'cpu':'1'}}]}},"    \
+    "'status':{" text "}}"
+#define LIST(items) "'recommendation':{'containerRecommendations':[" items "]}"
+
+static const struct {
+    const char *vpa;
+    vpa_duration age_wanted; /* the pod is a minute old */
+    enum vpa_rest rest;
+} nothing[] = {
+    {RECOMMENDED(""), VPA_HOUR, VPA_REST_NO_RECOMMENDATION},
+    {RECOMMENDED(""), 0, VPA_REST_NO_RECOMMENDATION},
+    {"{'metadata':{'name':'v','namespace':'n'}}", VPA_HOUR, VPA_REST_NO_RECOMMENDATION},
+    {RECOMMENDED(LIST("")), 0, VPA_REST_NO_RECOMMENDATION},
+    {RECOMMENDED(LIST(TARGET("other", "2"))), 0, VPA_REST_NO_RECOMMENDATION},
+    {RECOMMENDED(LIST(TARGET("side", "1"))), VPA_HOUR, VPA_REST_YOUNG},
+    {RECOMMENDED(LIST(TARGET("side", "1"))), 0, VPA_REST_IN_BOUNDS},
+};
+
+/* That nothing is recommended says more than that nothing is out of bounds. */
+START_TEST(a_pod_without_a_recommendation_is_not_within_its_bounds)
+{
+    vpa_auto_arena arena = {0};
+    struct vpa_namespace_limits limits;
+    const struct vpa_priority_options options = {.update_threshold = 0.1,
+                                                 .lifetime_threshold = nothing[_i].age_wanted};
+    const struct vpa_decision_facts facts = {.pod = objects_pod(&arena, POD_OF_TWO),
+                                             .vpa = objects_vpa(&arena, nothing[_i].vpa),
+                                             .limits = &limits,
+                                             .options = &options,
+                                             .now = vpa_time_from_unix(START, 0)};
+    struct vpa_decision decision;
+    struct vpa_error err;
+
+    read_limits(&arena, LIMITS(""), &limits);
+    ck_assert_int_eq(vpa_decision_make(&arena, &facts, &decision, &err), 0);
+    ck_assert_int_eq(vpa_rest_of_decision(&decision), nothing[_i].rest);
+}
+END_TEST
+
 /* What is scaled to fit a Pod LimitRange may have become -1, which no pod is ever given: one that
  * has 0 has what it should have. */
 START_TEST(memory_is_never_below_zero)
@@ -1035,6 +1078,8 @@ int main(void)
     tcase_add_test(tc, ten_thousand_recommendations_are_made_again);
     tcase_add_test(tc, unknown_limits_make_no_decision);
     tcase_add_loop_test(tc, what_the_webhook_leaves_alone_does_not_count, 0, VPA_COUNT(alone));
+    tcase_add_loop_test(tc, a_pod_without_a_recommendation_is_not_within_its_bounds, 0,
+                        VPA_COUNT(nothing));
     tcase_add_test(tc, memory_is_never_below_zero);
     tcase_add_loop_test(tc, what_is_no_decision_is_refused, 0, VPA_COUNT(no_inputs));
     suite_add_tcase(suite, tc);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <sys/syscall.h>
 #include <check.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -361,6 +362,50 @@ START_TEST(the_file_is_appended_to_and_rotated)
 }
 END_TEST
 
+START_TEST(a_file_without_a_size_is_never_rotated)
+{
+    char file[] = "/tmp/ledgerXXXXXX";
+    struct vpa_error err;
+    size_t len;
+    char *text;
+
+    close(mkstemp(file));
+    vpa_auto_free char *old = vpa_xprintf("%s.1", file);
+    make(VPA_LEDGER_MEMORY, file, 0);
+    for (int i = 0; i < 20; i++)
+        record(i, NULL);
+    vpa_ledger_free(VPA_STEAL(ledger));
+    ck_assert_int_eq(access(old, F_OK), -1);
+    ck_assert_int_eq(vpa_read_file(file, 10000, &text, &len, &err), 0);
+    ck_assert_ptr_nonnull(strstr(text, "\"pod\":\"p0\""));
+    free(text);
+    unlink(file);
+}
+END_TEST
+
+static const struct {
+    int64_t bytes;
+    int checked;
+} sizes[] = {{0, 0},   {VPA_LEDGER_LINE_MAX, 0},      {INT64_MAX, 0}, {-1, -1},
+             {64, -1}, {VPA_LEDGER_LINE_MAX - 1, -1}, {INT64_MIN, -1}};
+
+/* Where each line would be a file of its own, the one before is lost with it. */
+START_TEST(a_size_has_room_for_a_line)
+{
+    const struct vpa_ledger_flags flags = {.file = "", .file_bytes = sizes[_i].bytes};
+    struct vpa_error err;
+
+    ck_assert_int_eq(vpa_ledger_flags_check(&flags, &err), sizes[_i].checked);
+    if (sizes[_i].checked < 0) {
+        vpa_auto_free char *text =
+            vpa_xprintf("--ledger-file-size is %lld: at least 16384, or 0 for a file without end",
+                        (long long)sizes[_i].bytes);
+
+        ck_assert_str_eq(err.text, text);
+    }
+}
+END_TEST
+
 /* As of a file with the attribute "append only". */
 static bool only_appends;
 
@@ -435,9 +480,15 @@ START_TEST(a_line_is_in_the_file_or_not)
 END_TEST
 
 static size_t piece; /* what is written of each line, 0: all */
+/* A disk takes nothing while somebody has it. */
+static pthread_mutex_t disk = PTHREAD_MUTEX_INITIALIZER;
 
 ssize_t write(int fd, const void *data, size_t len)
 {
+    if (vpa_str_starts_with(data, "{\"seq\"")) {
+        pthread_mutex_lock(&disk);
+        pthread_mutex_unlock(&disk);
+    }
     return syscall(SYS_write, fd, data, piece > 0 && fd > STDERR_FILENO ? piece : len);
 }
 
@@ -463,6 +514,48 @@ START_TEST(pieces_of_lines_do_not_stay_or_count)
     ck_assert_int_eq(stat(old, &status), _i == 0 ? -1 : 0);
     unlink(file);
     unlink(old);
+    rmdir(folder);
+}
+END_TEST
+
+static const int line_counts[] = {1, 20000}; /* as many do not fit into the queue */
+
+/* Nobody waits for it for long. That something is missing is said once. */
+START_TEST(a_disk_that_takes_nothing_is_left)
+{
+    char file[] = "/tmp/ledgerXXXXXX";
+
+    close(mkstemp(file));
+    capture_log(0);
+    pthread_mutex_lock(&disk);
+    make(VPA_LEDGER_MEMORY, file, 1 << 20);
+    for (int i = 0; i < line_counts[_i]; i++)
+        record(i, NULL);
+    vpa_ledger_free(VPA_STEAL(ledger));
+    ck_assert_uint_eq(logged("decisions are missing"), 1);
+    pthread_mutex_unlock(&disk);
+    unlink(file);
+}
+END_TEST
+
+/* Whether or not somebody reads from it. */
+START_TEST(what_is_no_file_is_refused)
+{
+    char folder[] = "/tmp/ledgerXXXXXX";
+
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    vpa_auto_free char *file = vpa_xprintf("%s/ledger", folder);
+    ck_assert_int_eq(mkfifo(file, 0600), 0);
+    int reader = _i == 0 ? -1 : open(file, O_RDONLY | O_NONBLOCK);
+    capture_log(0);
+    make(VPA_LEDGER_MEMORY, file, 1 << 20);
+    record(1, NULL);
+    record(2, NULL);
+    vpa_ledger_free(VPA_STEAL(ledger));
+    ck_assert_uint_eq(logged("it is no regular file"), 1);
+    if (reader >= 0)
+        close(reader);
+    unlink(file);
     rmdir(folder);
 }
 END_TEST
@@ -548,10 +641,14 @@ int main(void)
     tcase_add_loop_test(tc, a_reason_is_cut_between_letters, 0, 2);
     tcase_add_test(tc, names_without_end_are_not_recorded);
     tcase_add_test(tc, the_file_is_appended_to_and_rotated);
+    tcase_add_test(tc, a_file_without_a_size_is_never_rotated);
+    tcase_add_loop_test(tc, a_size_has_room_for_a_line, 0, VPA_COUNT(sizes));
     tcase_add_test(tc, threads_record_while_one_reads);
     tcase_add_loop_test(tc, a_file_that_cannot_be_rotated_goes_on, 0, 2);
     tcase_add_test(tc, a_line_is_in_the_file_or_not);
     tcase_add_loop_test(tc, pieces_of_lines_do_not_stay_or_count, 0, 2);
+    tcase_add_loop_test(tc, a_disk_that_takes_nothing_is_left, 0, VPA_COUNT(line_counts));
+    tcase_add_loop_test(tc, what_is_no_file_is_refused, 0, 2);
     tcase_add_test(tc, a_file_that_cannot_be_written_stops_nothing);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

@@ -209,6 +209,68 @@ static struct vpa_pod pod_with(const char *each)
                                                 each, each));
 }
 
+/* A pod of one container that asks for 500m and may use 1 CPU, and a sidecar. */
+static const struct {
+    const char *name;
+    const char *limits; /* of the LimitRange */
+    const char *sidecar;
+    const char *policy;
+    const char *target;
+    const char *want; /* of the container; NULL: refused */
+    const char *refused;
+} shares[] = {
+    {"what it leaves", "{'type':'Pod','max':{'cpu':'2'}}", "'limits':{'cpu':'500m'}", "", "3",
+     "cpu=750m", NULL},
+    {"what all of them leave", "{'type':'Pod','max':{'cpu':'3'}}",
+     "'limits':{'cpu':'500m'}}},{'name':'b','restartPolicy':'Always','resources':{'limits':"
+     "{'cpu':'1'}",
+     "", "3", "cpu=750m", NULL},
+    {"what ends before leaves all", "{'type':'Pod','max':{'cpu':'2'}}",
+     "'limits':{'cpu':'500m'}}},{'name':'b','resources':{'limits':{'cpu':'1'}", "", "3", "cpu=750m",
+     NULL},
+    {"less than that stays", "{'type':'Pod','max':{'cpu':'2'}}", "'limits':{'cpu':'500m'}", "",
+     "750m", "cpu=750m", NULL},
+    {"another resource", "{'type':'Pod','max':{'cpu':'2'}}", "'limits':{'memory':'1Gi'}", "", "3",
+     "cpu=1", NULL},
+    {"a pod that is refused as it is", "{'type':'Pod','max':{'cpu':'2'}}", "'limits':{'cpu':'2'}",
+     "", "3", "cpu=1", NULL},
+    {"a policy wants more", "{'type':'Pod','max':{'cpu':'2'}}", "'limits':{'cpu':'500m'}",
+     "{'containerName':'*','minAllowed':{'cpu':'1'}}", "3", NULL,
+     "all containers: cpu request 1 and limit 2500m together, which a LimitRange forbids"},
+    {"requests without limits", "{'type':'Pod','max':{'cpu':'2'}}", "'requests':{'cpu':'1500m'}",
+     "", "3", NULL, "all containers: cpu request 2500m and limit 2 together"},
+};
+
+START_TEST(sidecars_have_their_share)
+{
+    struct vpa_namespace_limits limits = fixture_limits(&arena, shares[_i].limits);
+    struct vpa_pod pod = fixture_pod(
+        &arena, vpa_arena_printf(&arena,
+                                 "{'metadata':{'name':'p','namespace':'ns'},'spec':{"
+                                 "'initContainers':[{'name':'a','restartPolicy':'Always',"
+                                 "'resources':{%s}}],'containers':[{'name':'app','resources':{"
+                                 "'requests':{'cpu':'500m'},'limits':{'cpu':'1'}}}]}}",
+                                 shares[_i].sidecar));
+    struct vpa_object vpa = fixture_vpa(
+        &arena, vpa_arena_printf(&arena,
+                                 "{'metadata':{'name':'v','namespace':'ns'},'spec':{"
+                                 "'resourcePolicy':{'containerPolicies':[%s]}},'status':{"
+                                 "'recommendation':{'containerRecommendations':[{"
+                                 "'containerName':'app','target':{'cpu':'%s'}}]}}}",
+                                 shares[_i].policy, shares[_i].target));
+    struct vpa_capped capped;
+    struct vpa_error err;
+    int result = vpa_capping_process(&arena, &vpa, &pod, &limits, &capped, &err);
+
+    ck_assert_msg((result < 0) == (shares[_i].refused != NULL), "%s", shares[_i].name);
+    if (result == 0)
+        ck_assert_str_eq(fixture_list_text(&arena, &capped.recommendation.containers[0].target),
+                         shares[_i].want);
+    else if (!strstr(err.text, shares[_i].refused))
+        ck_abort_msg("%s: %s", shares[_i].name, err.text);
+}
+END_TEST
+
 /* What is wanted of all containers is scaled to fit, but for what upstream rounds up. */
 START_TEST(a_pod_that_is_changed_as_a_whole_is_not_looked_at)
 {
@@ -262,6 +324,7 @@ int main(void)
     tcase_add_loop_test(tc, a_new_pod_is_not_patched_beyond_it, 0, (int)VPA_COUNT(rows));
     tcase_add_loop_test(tc, no_decision_asks_for_more, 0, (int)VPA_COUNT(rows));
     tcase_add_loop_test(tc, no_resize_asks_for_more, 0, (int)VPA_COUNT(rows));
+    tcase_add_loop_test(tc, sidecars_have_their_share, 0, (int)VPA_COUNT(shares));
     tcase_add_test(tc, a_pod_that_is_changed_as_a_whole_is_not_looked_at);
     tcase_add_loop_test(tc, a_container_that_is_left_alone_counts_for_its_pod, 0,
                         (int)VPA_COUNT(sums));

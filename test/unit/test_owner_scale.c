@@ -53,7 +53,7 @@ START_TEST(steady_passes_ask_for_selectors_alone)
         vpa_owners_begin_pass(owners);
         vpa_loop_pump(loop, VPA_SECOND);
     }
-    ck_assert_int_eq(scale_gets(), 10);
+    ck_assert_int_eq(scale_gets(), 9);
     ck_assert_int_eq(discovery_gets(), 3);
     put_widget("w", "app=other", 1);
     ck_assert_int_eq(vpa_owners_selector(owners, WIDGET("w"), &arena, &selector, &err), 0);
@@ -545,6 +545,153 @@ START_TEST(kinds_that_are_not_there_are_not_asked_for)
 }
 END_TEST
 
+static int walk_in(const char *ns, const char *name, const char *version)
+{
+    struct vpa_controller_key top;
+    vpa_auto_arena arena = {0};
+    bool found = false;
+
+    if (vpa_owners_topmost(owners, &(struct vpa_controller_key){ns, "Widget", name, version},
+                           &arena, &found, &top, &err) < 0)
+        return -1;
+    return found;
+}
+
+/* Documents that a pass asks for that meets so many owners, each of a group of its own. */
+static int documents_of_strangers(int count)
+{
+    int before = discovery_gets();
+
+    vpa_owners_begin_pass(owners);
+    for (int i = 0; i < count; i++) {
+        vpa_auto_free char *version = vpa_xprintf("g%d.io/v1", i);
+        ck_assert_int_eq(walk_in("n", "x", version), -1);
+    }
+    return discovery_gets() - before;
+}
+
+/* What GET /apis answers, and how many documents a pass asks for. */
+static const struct {
+    int code;
+    const char *body;
+    int documents;
+} lists_of_groups[] = {
+    {0, NULL, 5},
+    {403, NULL, 31}, /* one by one, but not more of them than of a namespace */
+    {404, NULL, 31},
+    {200, "{\"groups\":[]}", 31},
+    {200, "{\"groups\":[{\"name\":7},{}]}", 31},
+    {200, "{\"groups\":[{\"name\":\"g9.io\"},{\"name\":\"g11.io\"}]}", 7},
+    {200, "[", 31},
+};
+
+/* Groups that are not there, as many as somebody likes. The background does not ask for them
+ * either. */
+START_TEST(groups_that_are_not_there_keep_no_pass_waiting)
+{
+    int documents = lists_of_groups[_i].documents;
+
+    synced();
+    ck_assert_int_eq(walk_widget(), 1);
+    if (lists_of_groups[_i].code)
+        sim_cluster_answer(sim, &(struct sim_answer){.method = "GET",
+                                                     .path = "/apis",
+                                                     .how = SIM_PATH_IS,
+                                                     .code = lists_of_groups[_i].code,
+                                                     .body = lists_of_groups[_i].body});
+    for (int pass = 0; pass < 3; pass++) {
+        ck_assert_int_eq(documents_of_strangers(4000), documents);
+        int before = discovery_gets();
+        vpa_loop_pump(loop, VPA_MINUTE);
+        if (documents < 30)
+            ck_assert_int_eq(discovery_gets(), before);
+    }
+    ck_assert_int_eq(walk_widget(), 1);
+    ck_assert_int_eq(walk_in("m", "none", "example.com/v1"), 0);
+}
+END_TEST
+
+/* It is found in the next pass, beside many that are not. */
+START_TEST(a_group_that_comes_is_found)
+{
+    synced();
+    documents_of_strangers(100);
+    sim_cluster_serve_kind(sim, "g50.io", "v1", "widgets", "Widget", false, true);
+    ck_assert_int_eq(walk_in("n", "x", "g50.io/v1"), -1);
+    vpa_owners_begin_pass(owners);
+    for (int i = 0; i < 9; i++) {
+        vpa_auto_free char *version = vpa_xprintf("g%d.io/v1", i);
+        ck_assert_int_eq(walk_in("n", "x", version), -1);
+    }
+    ck_assert_int_eq(walk_in("n", "x", "g50.io/v1"), 0);
+    ck_assert_int_eq(walk_in("n", "x", "g51.io/v1"), -1);
+}
+END_TEST
+
+/* However many namespaces somebody has, a pass does not wait for ever for what is not there. */
+START_TEST(a_pass_waits_half_a_minute_in_vain)
+{
+    int64_t begin;
+
+    synced();
+    ck_assert_int_eq(walk_widget(), 1);
+    delay_scales(VPA_SECOND);
+    begin = vpa_loop_monotonic(loop);
+    for (int i = 0; i < 100; i++) {
+        vpa_auto_free char *ns = vpa_xprintf("n%d", i);
+        ck_assert_int_eq(select_in(ns, "Widget", "none"), -1);
+    }
+    ck_assert_int_eq(vpa_loop_monotonic(loop) - begin, 30 * VPA_SECOND);
+    ck_assert_int_eq(select_widget("w"), 0); /* what was there is asked as ever */
+    ck_assert_int_eq(walk_in("m", "none", "example.com/v1"), -1);
+    ck_assert_int_eq(err.code, VPA_RETRY);
+    vpa_loop_pump(loop, VPA_MINUTE);
+    ck_assert_int_eq(walk_in("m", "none", "example.com/v1"), 0); /* from the background */
+    vpa_owners_begin_pass(owners);
+    ck_assert_int_eq(select_in("n99", "Widget", "none"), -1);
+    ck_assert_int_eq(err.code, VPA_INVALID);
+}
+END_TEST
+
+/* Nor for what is there, but has to be asked for one by one. */
+START_TEST(owners_that_are_new_keep_a_pass_waiting_for_half_a_minute)
+{
+    synced();
+    put_widgets(100);
+    delay_scales(VPA_SECOND);
+    for (int pass = 0; pass < 2; pass++) {
+        int64_t begin = vpa_loop_monotonic(loop);
+        int found = 0;
+        for (int i = 0; i < 100; i++) {
+            char name[16];
+            snprintf(name, sizeof(name), "w%d", i);
+            found += walk(name) == 1;
+        }
+        ck_assert_int_eq(found, pass ? 100 : 30);
+        ck_assert_int_eq(vpa_loop_monotonic(loop) - begin, pass ? 0 : 30 * VPA_SECOND);
+        vpa_loop_pump(loop, VPA_MINUTE);
+        vpa_owners_begin_pass(owners);
+    }
+}
+END_TEST
+
+/* Somebody's pods have ever new owners, faster than they can be asked for: others have their turn
+ * all the same, and what was asked for last comes first in his own namespace. */
+START_TEST(a_flood_keeps_the_targets_of_others_waiting_for_a_turn)
+{
+    static const char *const of[] = {"m", "n"};
+    const struct vpa_controller_key target = {of[_i], "Widget", "none", "example.com/v1"};
+
+    synced();
+    walk_widget();
+    delay_scales(VPA_SECOND);
+    follow_many(3000);
+    ck_assert(!vpa_owners_keep_target(owners, &target));
+    vpa_loop_pump(loop, 3 * VPA_SECOND);
+    ck_assert(vpa_owners_keep_target(owners, &target));
+}
+END_TEST
+
 /* The versions of a group that cannot be read, and what is known then of a kind of it. */
 static const struct {
     const char *path;
@@ -631,6 +778,12 @@ int main(void)
     tcase_add_test(c, owners_that_are_not_there_keep_no_pass_waiting);
     tcase_add_test(c, targets_that_are_not_there_keep_no_pass_waiting);
     tcase_add_test(c, kinds_that_are_not_there_are_not_asked_for);
+    tcase_add_loop_test(c, groups_that_are_not_there_keep_no_pass_waiting, 0,
+                        (int)VPA_COUNT(lists_of_groups));
+    tcase_add_test(c, a_group_that_comes_is_found);
+    tcase_add_test(c, a_pass_waits_half_a_minute_in_vain);
+    tcase_add_test(c, owners_that_are_new_keep_a_pass_waiting_for_half_a_minute);
+    tcase_add_loop_test(c, a_flood_keeps_the_targets_of_others_waiting_for_a_turn, 0, 2);
     tcase_add_loop_test(c, owners_can_go_while_answers_are_awaited, 0, 3);
     tcase_add_test(c, keeps_targets_that_it_is_told_to_keep);
     tcase_add_test(c, keeps_what_a_view_has_read);

@@ -67,7 +67,7 @@ START_TEST(a_bump_lasts_for_a_day)
     vpa_plumb_memory_oom(&p, W(10 * DAY), 2 * end(142));
     ck_assert_double_gt(vpa_plumb_memory_target(&p, until - 1), p.target);
     ck_assert(vpa_plumb_memory_target(&p, until) == p.target);
-    vpa_plumb_memory_oom(&p, _i ? until - 300 : until - 600, end(100));
+    vpa_plumb_memory_oom(&p, _i ? until - 300 : until - 600, 3 * end(142));
     ck_assert_int_eq((int)p.kills, _i ? 1 : 2); /* the second one, or again a first */
 }
 END_TEST
@@ -141,7 +141,7 @@ START_TEST(two_histories_are_one)
     vpa_plumb_memory_init(&nothing, &p.rule);
     use(0, 2 * DAY, end(120));
     vpa_plumb_memory_oom(&p, W(2 * DAY), end(121));
-    vpa_plumb_memory_oom(&p, W(2 * DAY + 1), end(121));
+    vpa_plumb_memory_oom(&p, W(2 * DAY + 1), end(125)); /* 1.22 times that */
     use_other(&other, DAY, 3 * DAY, end(110));
     vpa_plumb_memory_oom(&other, W(3 * DAY), end(111));
     const struct vpa_plumb_memory a = p, b = other;
@@ -171,6 +171,23 @@ START_TEST(two_histories_are_one)
     ck_assert(nothing.target == to->target && nothing.known);
     vpa_plumb_memory_release(&other);
     vpa_plumb_memory_release(&nothing);
+}
+END_TEST
+
+/* A bump that was over when the other one came is over, whichever takes the other. */
+START_TEST(what_is_over_does_not_come_back)
+{
+    struct vpa_plumb_memory other, *to = _i ? &other : &p, *from = _i ? &p : &other;
+
+    vpa_plumb_memory_init(&other, &p.rule);
+    vpa_plumb_memory_oom(&p, W(0), end(200));
+    vpa_plumb_memory_oom(&p, W(1), 2 * end(200));
+    vpa_plumb_memory_oom(&other, W(DAY + 1), end(100));
+    vpa_plumb_memory_merge(to, from);
+    ck_assert_double_eq_tol(to->bump, 1.2 * end(100), 1);
+    ck_assert_int_eq((int)to->kills, 1);
+    ck_assert_int_eq(to->bump_until, W(2 * DAY + 2));
+    vpa_plumb_memory_release(&other);
 }
 END_TEST
 
@@ -206,23 +223,31 @@ START_TEST(peaks_age)
 }
 END_TEST
 
-/* Kills at 100 MiB: 120, then 150, then 200 MiB, and no more than twice what was hit, however
- * often; a day after the last one all is forgotten but the usage that was seen. */
-START_TEST(kills_bump_and_do_not_run_away)
+/* 100 MiB, and 120 after a kill, however many others are killed there or a little above: nobody had
+ * 120 yet. Who has it and is killed again gets 1.5 times as much, the next 2 times, and that is the
+ * most. A day after the last one all is forgotten but the usage that was seen. */
+static const struct {
+    double hit; /* in limits */
+    int kills;
+    double bump;
+} ladder[] = {
+    {1.0, 1, 1.2},   {1.0, 1, 1.2},   {0.5, 1, 1.2}, {1.05, 1, 1.26}, {1.15, 1, 1.38},
+    {1.38, 2, 2.07}, {1.38, 2, 2.07}, {2.0, 3, 4.0}, {4.0, 3, 8.0},
+};
+START_TEST(a_kill_at_what_the_last_one_gave_goes_further)
 {
     double limit = end(94); /* 98.1 MiB */
+    int n = 10 * DAY;
 
-    use(0, 10 * DAY, 0.5 * limit);
-    vpa_plumb_memory_oom(&p, W(10 * DAY), limit);
-    ck_assert_double_ge(target(10 * DAY + 1), 1.2 * limit);
-    vpa_plumb_memory_oom(&p, W(10 * DAY + 1), limit);
-    ck_assert_double_ge(target(10 * DAY + 2), 1.5 * limit);
-    for (int i = 2; i < 50; i++)
-        vpa_plumb_memory_oom(&p, W(10 * DAY + i), limit);
-    ck_assert_double_ge(target(10 * DAY + 50), 2.0 * limit);
-    ck_assert_double_le(target(10 * DAY + 50), 2.0 * limit * 1.05);
-    use(10 * DAY + 50, 15 * DAY, 0.5 * limit);
-    ck_assert_double_lt(target(15 * DAY), limit);
+    use(0, n, 0.5 * limit);
+    for (size_t i = 0; i < sizeof(ladder) / sizeof(ladder[0]); i++) {
+        vpa_plumb_memory_oom(&p, W(n), ladder[i].hit * limit);
+        ck_assert_int_eq((int)p.kills, ladder[i].kills);
+        ck_assert_double_eq_tol(p.bump, ladder[i].bump * limit, 1);
+        ck_assert_double_ge(target(n), ladder[i].bump * limit);
+    }
+    use(n + 1, n + 5 * DAY, 0.5 * limit);
+    ck_assert_double_lt(target(n + 5 * DAY), limit);
 }
 END_TEST
 
@@ -271,9 +296,10 @@ int main(void)
     tcase_add_test(c, headroom_of_the_young_is_bounded);
     tcase_add_test(c, growth_is_foreseen);
     tcase_add_loop_test(c, two_histories_are_one, 0, 2);
+    tcase_add_loop_test(c, what_is_over_does_not_come_back, 0, 2);
     tcase_add_test(c, without_a_day_before_nothing_rises);
     tcase_add_test(c, peaks_age);
-    tcase_add_test(c, kills_bump_and_do_not_run_away);
+    tcase_add_test(c, a_kill_at_what_the_last_one_gave_goes_further);
     tcase_add_test(c, two_kills_are_enough);
     tcase_add_test(c, memory_of_a_container_is_bounded);
     suite_add_tcase(suite, c);

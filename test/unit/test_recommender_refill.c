@@ -279,11 +279,15 @@ START_TEST(a_kind_that_it_knows_less_of_takes_no_place)
 }
 END_TEST
 
-/* A server that has lost its disk knows less than we do. */
+/* A server that has lost its disk knows less than we do, which is told once. */
 START_TEST(a_shorter_history_takes_no_place)
 {
+    static const char line[] =
+        "Prometheus has less of the history of a VPA than is known, which stays";
+
     change(IN_HISTORY);
     start_connected();
+    capture_log(0);
     for (int i = 0; i < 6; i++)
         pass(USAGE("150m", "150Mi"));
     minutes = 5;
@@ -292,6 +296,29 @@ START_TEST(a_shorter_history_takes_no_place)
         pass(USAGE("150m", "150Mi"));
     ck_assert_int_eq(questions, 4);
     ck_assert_int_eq(target_cpu(), 2300);
+    ck_assert_uint_eq(logged(line), 1);
+    ck_assert_uint_eq(logged("container app: cpu of 5 minutes"), 1);
+}
+END_TEST
+
+/* Of the one kind a day is read and all of it is there, of the other four days. */
+START_TEST(each_kind_reaches_back_as_far_as_it_counts)
+{
+    change(IN_HISTORY_WITH("web", "\"crane.vpa.autoscaling.k8s.io/cpu-model-history-length\":"
+                                  "\"24h\","));
+    start_connected();
+    for (int i = 0; i < 6; i++)
+        pass(USAGE("150m", "150Mi"));
+    ck_assert_int_eq(target_cpu(), 2300);
+    capture_log(0);
+    minutes = 1440;
+    memory_minutes = 4 * 1440 + 60;
+    vpa_loop_pump(loop, 96 * VPA_HOUR);
+    for (int i = 0; i < 2; i++)
+        pass(USAGE("150m", "150Mi"));
+    ck_assert_int_eq(questions, 4);
+    ck_assert_int_eq(target_cpu(), 114); /* 0.05 cores, in buckets of 0.1, and 15 % */
+    ck_assert_uint_eq(logged("Prometheus has less"), 0);
 }
 END_TEST
 
@@ -487,6 +514,7 @@ int main(void)
     tcase_add_test(tc, what_prometheus_does_not_know_stays);
     tcase_add_test(tc, a_kind_that_it_knows_less_of_takes_no_place);
     tcase_add_test(tc, a_shorter_history_takes_no_place);
+    tcase_add_test(tc, each_kind_reaches_back_as_far_as_it_counts);
     tcase_add_test(tc, a_time_that_has_not_come_is_no_history);
     tcase_add_test(tc, a_server_that_hangs_holds_up_one_pass_a_little);
     tcase_add_test(tc, each_fill_reads_the_token);

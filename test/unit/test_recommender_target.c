@@ -78,6 +78,32 @@ START_TEST(a_walk_that_ends_at_nothing_finds_no_controller)
 }
 END_TEST
 
+/* Deployments without pods cost nothing, and their owners are called as one likes. */
+START_TEST(owners_of_groups_that_are_not_there_keep_nobody_waiting)
+{
+    for (int i = 0; i < 500; i++) {
+        vpa_auto_free char *deployment =
+            vpa_xprintf(DEPLOYMENT("d%d", OWNER("g%d.io/v1", "Flow", "f"), APP), i, i);
+        sim_cluster_put_text(sim, deployment);
+    }
+    synced();
+    for (int pass = 1; pass <= 2; pass++) {
+        for (int i = 0; i < 500; i++) {
+            vpa_auto_free char *name = vpa_xprintf("d%d", i);
+            vpa_auto_free char *end = vpa_xprintf("kind \"Flow\" in group \"g%d.io\"", i);
+            struct vpa_object vpa = about("Deployment", name, "apps/v1");
+            vpa_auto_arena arena = {0};
+            struct target target;
+
+            target_resolve(owners, &vpa, &arena, &target);
+            ck_assert_msg(strstr(target.unsupported, end) != NULL, "%s", target.unsupported);
+        }
+        ck_assert_int_eq(discovery_gets(), 5 * pass);
+        vpa_owners_begin_pass(owners);
+    }
+}
+END_TEST
+
 START_TEST(a_vpa_without_a_target_goes_by_its_selector)
 {
     struct vpa_object vpa = {.meta = {.ns = "n", .name = "v"}, .has_selector = true};
@@ -111,6 +137,7 @@ int main(void)
     tcase_add_loop_test(c, a_controller_stands_at_the_top_of_the_target, 0,
                         (int)VPA_COUNT(targets));
     tcase_add_test(c, a_walk_that_ends_at_nothing_finds_no_controller);
+    tcase_add_test(c, owners_of_groups_that_are_not_there_keep_nobody_waiting);
     tcase_add_test(c, a_vpa_without_a_target_goes_by_its_selector);
     suite_add_tcase(suite, c);
     return run_suite(suite);

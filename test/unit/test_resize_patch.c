@@ -33,14 +33,14 @@ static void teardown(void)
 #define BOOSTED "'resources':{'requests':{'cpu':'3','memory':'1Gi'},'limits':{'cpu':'6'}}"
 #define ADD(path, value)                                                                           \
     "{'op':'add','path':'/spec/containers/0/resources" path "','value':" value "}"
-#define TEST(path, value)                                                                          \
+#define SAME(path, value)                                                                          \
     "{'op':'test','path':'/spec/containers/0/resources" path "','value':" value "},"
 /* A container beside it. */
 #define BOOSTED_D "},{'name':'d','resources':{'requests':{'cpu':'4'},'limits':{'cpu':'8'}}"
 #define OF_D(cpu) "},{'containerName':'d','target':{'cpu':'" cpu "'}"
 #define ADD_D(path, value)                                                                         \
     "{'op':'add','path':'/spec/containers/1/resources" path "','value':" value "}"
-#define TEST_D(path, value)                                                                        \
+#define SAME_D(path, value)                                                                        \
     "{'op':'test','path':'/spec/containers/1/resources" path "','value':" value "},"
 #define OF_POD(requests) "'resources':{'requests':{" requests "}},"
 #define ORIGINAL                                                                                   \
@@ -48,7 +48,7 @@ static void teardown(void)
     "}}"
 /* From BOOSTED to the cpu of ORIGINAL. */
 #define TAKEN_BACK                                                                                 \
-    "[" TEST("/requests/cpu", "'3'") TEST("/limits/cpu", "'6'")                                    \
+    "[" SAME("/requests/cpu", "'3'") SAME("/limits/cpu", "'6'")                                    \
         ADD("/requests/cpu", "'1'") "," ADD("/limits/cpu", "'2'") "]"
 #define POLICY_OFF "'resourcePolicy':{'containerPolicies':[{'containerName':'c','mode':'Off'}]},"
 #define VPA(mode, more, target)                                                                    \
@@ -62,10 +62,10 @@ static const struct {
 } patches[] = {
     {"requests", POD("", "'resources':{'requests':{'cpu':'1'}}"),
      VPA("Recreate", "", "{'cpu':'2'}"),
-     "[" TEST("/requests/cpu", "'1'") ADD("/requests/cpu", "'2'") "]", true, false},
+     "[" SAME("/requests/cpu", "'1'") ADD("/requests/cpu", "'2'") "]", true, false},
     {"limits in proportion", POD("", "'resources':{'requests':{'cpu':'1'},'limits':{'cpu':'2'}}"),
      VPA("Recreate", "", "{'cpu':'2'}"),
-     "[" TEST("/requests/cpu", "'1'") TEST("/limits/cpu", "'2'")
+     "[" SAME("/requests/cpu", "'1'") SAME("/limits/cpu", "'2'")
          ADD("/requests/cpu", "'2'") "," ADD("/limits/cpu", "'4'") "]",
      true, false},
     {"parents are made", POD("", "'x':1"), VPA("Recreate", "", "{'cpu':'2','memory':'1Gi'}"),
@@ -74,39 +74,39 @@ static const struct {
      true, false},
     {"the same values", POD("", "'resources':{'requests':{'cpu':'2000m'}}"),
      VPA("Recreate", "", "{'cpu':'2'}"),
-     "[" TEST("/requests/cpu", "'2'") ADD("/requests/cpu", "'2'") "]", false, false},
+     "[" SAME("/requests/cpu", "'2'") ADD("/requests/cpu", "'2'") "]", false, false},
     {"mode Off", POD("", "'resources':{'requests':{'cpu':'1'}}"), VPA("Off", "", "{'cpu':'2'}"),
      NULL, false, false},
     {"a boost that is over", POD(MARK("{\\'requests\\':{\\'cpu\\':\\'1\\'}}"), BOOSTED),
      VPA("Recreate", "", "{'cpu':'2','memory':'2Gi'}"),
-     "[" TEST("/requests/cpu", "'3'") TEST("/requests/memory", "'1Gi'") TEST("/limits/cpu", "'6'")
+     "[" SAME("/requests/cpu", "'3'") SAME("/requests/memory", "'1Gi'") SAME("/limits/cpu", "'6'")
          ADD("/requests/cpu", "'2'") "," ADD("/requests/memory", "'2Gi'") "," ADD("/limits/cpu",
                                                                                   "'4'") "]",
      true, true},
     {"taken back to the originals in mode Off",
      POD(MARK("{\\'requests\\':{\\'cpu\\':\\'1\\'},\\'limits\\':{\\'cpu\\':\\'2\\'}}"), BOOSTED),
      VPA("Off", "", "{'cpu':'2'}"),
-     "[" TEST("/requests/cpu", "'3'") TEST("/limits/cpu", "'6'")
+     "[" SAME("/requests/cpu", "'3'") SAME("/limits/cpu", "'6'")
          ADD("/requests/cpu", "'1'") "," ADD("/limits/cpu", "'2'") "]",
      true, true},
     {"taken back to the originals where the container is off",
      POD(MARK("{\\'requests\\':{\\'cpu\\':\\'1\\'}}"), BOOSTED),
      VPA("Recreate", POLICY_OFF, "{'cpu':'2'}"),
-     "[" TEST("/requests/cpu", "'3'") ADD("/requests/cpu", "'1'") "]", true, true},
+     "[" SAME("/requests/cpu", "'3'") ADD("/requests/cpu", "'1'") "]", true, true},
     {"taken back although only memory is recommended",
      POD(MARK("{\\'requests\\':{\\'cpu\\':\\'1\\'},\\'limits\\':{\\'cpu\\':\\'2\\'}}"), BOOSTED),
      VPA("Recreate", "", "{'memory':'2Gi'}"),
-     "[" TEST("/requests/cpu", "'3'") TEST("/requests/memory", "'1Gi'") TEST("/limits/cpu", "'6'")
+     "[" SAME("/requests/cpu", "'3'") SAME("/requests/memory", "'1Gi'") SAME("/limits/cpu", "'6'")
          ADD("/requests/cpu", "'1'") "," ADD("/requests/memory", "'2Gi'") "," ADD("/limits/cpu",
                                                                                   "'2'") "]",
      true, true},
     {"taken back, and the original had no cpu",
      POD(MARK("{\\'requests\\':{\\'memory\\':\\'1Gi\\'}}"), BOOSTED),
      VPA("Recreate", "", "{'memory':'2Gi'}"),
-     "[" TEST("/requests/memory", "'1Gi'") ADD("/requests/memory", "'2Gi'") "]", true, true},
+     "[" SAME("/requests/memory", "'1Gi'") ADD("/requests/memory", "'2Gi'") "]", true, true},
     {"resources are back already", POD(MARK("{\\'requests\\':{\\'cpu\\':\\'3\\'}}"), BOOSTED),
      VPA("Off", "", "{'cpu':'2'}"),
-     "[" TEST("/requests/cpu", "'3'") ADD("/requests/cpu", "'3'") "]", false, true},
+     "[" SAME("/requests/cpu", "'3'") ADD("/requests/cpu", "'3'") "]", false, true},
     {"unusable marker", POD(MARK("x"), BOOSTED), VPA("Recreate", "", "{'cpu':'2'}"), "!", false,
      false},
     {"taken back to the originals where the recommendation does not fit the pod",
@@ -123,27 +123,27 @@ static const struct {
     {"what had no cpu of its own goes down to what is recommended",
      POD_OF(OF_POD("'memory':'1Gi'"), MARKS(ORIGINAL, "{}"), BOOSTED BOOSTED_D),
      VPA("Recreate", "", "{'cpu':'2','memory':'2Gi'}" OF_D("1")),
-     "[" TEST("/requests/cpu", "'3'") TEST("/limits/cpu", "'6'") TEST_D("/requests/cpu", "'4'")
-         TEST_D("/limits/cpu", "'8'")
+     "[" SAME("/requests/cpu", "'3'") SAME("/limits/cpu", "'6'") SAME_D("/requests/cpu", "'4'")
+         SAME_D("/limits/cpu", "'8'")
              ADD("/requests/cpu", "'1'") "," ADD("/limits/cpu", "'2'") "," ADD_D(
                  "/requests/cpu", "'1'") "," ADD_D("/limits/cpu", "'2'") "]",
      true, true},
     {"and never above its boost",
      POD_OF(OF_POD("'memory':'1Gi'"), MARKS(ORIGINAL, "{}"), BOOSTED BOOSTED_D),
      VPA("Recreate", "", "{'cpu':'2','memory':'2Gi'}" OF_D("5")),
-     "[" TEST("/requests/cpu", "'3'") TEST("/limits/cpu", "'6'") TEST_D("/requests/cpu", "'4'")
-         TEST_D("/limits/cpu", "'8'")
+     "[" SAME("/requests/cpu", "'3'") SAME("/limits/cpu", "'6'") SAME_D("/requests/cpu", "'4'")
+         SAME_D("/limits/cpu", "'8'")
              ADD("/requests/cpu", "'1'") "," ADD("/limits/cpu", "'2'") "," ADD_D(
                  "/requests/cpu", "'4'") "," ADD_D("/limits/cpu", "'8'") "]",
      true, true},
     {"alone as well",
      POD_OF(OF_POD("'memory':'512Mi'"), MARK("{}"), "'resources':{'requests':{'cpu':'3'}}"),
      VPA("Recreate", "", "{'cpu':'2','memory':'2Gi'}"),
-     "[" TEST("/requests/cpu", "'3'") ADD("/requests/cpu", "'2'") "]", true, true},
+     "[" SAME("/requests/cpu", "'3'") ADD("/requests/cpu", "'2'") "]", true, true},
     {"not where the container is off",
      POD_OF(OF_POD("'memory':'1Gi'"), MARKS("{}", ORIGINAL), BOOSTED BOOSTED_D),
      VPA("Recreate", POLICY_OFF, "{'cpu':'2','memory':'1Gi'}" OF_D("1','memory':'2Gi")),
-     "[" TEST_D("/requests/cpu", "'4'") TEST_D("/limits/cpu", "'8'")
+     "[" SAME_D("/requests/cpu", "'4'") SAME_D("/limits/cpu", "'8'")
          ADD_D("/requests/cpu", "'1'") "," ADD_D("/limits/cpu", "'2'") "]",
      true, true},
     {"the originals do not fit either", POD_OF(OF_POD("'cpu':'500m'"), MARK(ORIGINAL), BOOSTED),
@@ -237,6 +237,42 @@ START_TEST(a_patch_says_nothing_of_the_one_before)
     ck_assert_int_eq(build(3, &err), 0);
     ck_assert(!patch.changes && !patch.takes_back);
     ck_assert_str_eq(vpa_buf_text(&patch.resize), quoted(patches[3].want));
+}
+END_TEST
+
+/* Kubernetes 1.33 refuses a lower memory limit, and all that comes with it. */
+#define LIMITED_MEMORY(cpu, memory)                                                                \
+    "{'requests':{'cpu':'" cpu "','memory':'" memory "'},'limits':{'memory':'" memory "'}}"
+
+static const struct {
+    const char *name, *meta, *vpa, *want;
+} refused[] = {
+    {"cpu alone is taken back", MARK(ORIGINAL), VPA("Recreate", "", "{'cpu':'2','memory':'512Mi'}"),
+     "[" TEST("/requests/cpu", "'3'")
+         ADD("/requests/cpu", "'1'") "," ADD("/limits/cpu", "'2'") "]"},
+    {"cpu alone is resized", "", VPA("InPlace", "", "{'cpu':'2','memory':'512Mi'}"),
+     "[" TEST("/requests/cpu", "'3'") ADD("/requests/cpu", "'2'") "]"},
+    {"more memory is none that is refused", "", VPA("InPlace", "", "{'cpu':'2','memory':'2Gi'}"),
+     "[" TEST("/requests/cpu", "'3'") TEST("/requests/memory", "'1Gi'")
+         TEST("/limits/memory", "'1Gi'") ADD("/requests/cpu", "'2'") "," ADD(
+             "/requests/memory", "'2Gi'") "," ADD("/limits/memory", "'2Gi'") "]"},
+};
+
+START_TEST(what_was_refused_is_asked_for_without_less_memory)
+{
+    struct vpa_pod *pod = objects_pod(
+        &arena, vpa_arena_printf(&arena, POD("%s", "'resources':" LIMITED_MEMORY("3", "1Gi")),
+                                 refused[_i].meta));
+    struct vpa_object *vpa = objects_vpa(&arena, refused[_i].vpa);
+    struct vpa_container_plan *plans;
+    struct vpa_error err;
+    vpa_time now;
+
+    patch.cautious = true;
+    ck_assert_int_eq(vpa_time_parse("2026-03-01T12:00:00Z", &now, &err), 0);
+    ck_assert_int_eq(vpa_capping_plan(&arena, vpa, pod, NULL, &plans, &err), 0);
+    ck_assert_int_eq(vpa_resize_patch_build(pod, vpa, NULL, plans, now, &arena, &patch, &err), 0);
+    ck_assert_str_eq(vpa_buf_text(&patch.resize), quoted(refused[_i].want));
 }
 END_TEST
 
@@ -336,6 +372,8 @@ int main(void)
     tcase_add_test(tc, annotations_mark_the_pod_and_drop_the_marker);
     tcase_add_test(tc, a_mark_beside_annotations_of_others);
     tcase_add_test(tc, a_patch_says_nothing_of_the_one_before);
+    tcase_add_loop_test(tc, what_was_refused_is_asked_for_without_less_memory, 0,
+                        VPA_COUNT(refused));
     tcase_add_test(tc, a_boost_that_lasts_is_left_alone);
     tcase_add_test(tc, a_name_that_does_not_fit_changes_nothing);
     tcase_add_loop_test(tc, says_whether_a_container_restarts, 0, VPA_COUNT(restarts));

@@ -533,6 +533,23 @@ START_TEST(timers_begin_anew_when_the_status_had_ended)
 }
 END_TEST
 
+/* The kubelet has had no time for what was sent to it while it waited. */
+START_TEST(timers_begin_anew_when_another_size_is_sent)
+{
+    struct vpa_pod *pod = objects_pod(&arena, POD(DEFERRED_AT("2026-03-01T11:00:00Z")));
+    vpa_time since;
+
+    vpa_update_memory_note_resize(memory, "u");
+    ck_assert(!vpa_update_memory_resize_since(memory, "u", &since));
+    vpa_update_memory_observe(memory, pod, now());
+    vpa_update_memory_note_resize(memory, "u");
+    vpa_update_memory_observe(memory, pod, now() + VPA_HOUR);
+    vpa_update_memory_observe(memory, pod, now() + 2 * VPA_HOUR);
+    ck_assert(vpa_update_memory_resize_since(memory, "u", &since));
+    ck_assert(since == now() + VPA_HOUR);
+}
+END_TEST
+
 /* A StatefulSet's next pod has the name of the one before. */
 START_TEST(timers_belong_to_a_pod_not_to_its_name)
 {
@@ -597,6 +614,7 @@ int main(void)
                         VPA_COUNT(left_behind));
     tcase_add_test(tc, memory_goes_with_the_pods);
     tcase_add_loop_test(tc, timers_begin_anew_when_the_status_had_ended, 0, VPA_COUNT(timers));
+    tcase_add_test(tc, timers_begin_anew_when_another_size_is_sent);
     tcase_add_test(tc, timers_belong_to_a_pod_not_to_its_name);
     tcase_add_test(tc, decisions_start_no_timer);
     tcase_add_test(tc, states_of_resizes_have_names);

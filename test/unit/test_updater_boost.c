@@ -40,6 +40,53 @@ START_TEST(a_failed_unboost_never_evicts)
 }
 END_TEST
 
+#define CAPACITY                                                                                   \
+    ",\"reason\":\"Forbidden\",\"details\":{\"causes\":[{\"reason\":\"NodeCapacity\"}]}"
+
+/* Kubernetes 1.33 refuses a recommendation that lowers a memory limit: the boost ends without it,
+ * and after an hour all of it is asked for again. Not so where somebody may not resize, or not
+ * now. */
+START_TEST(a_refused_end_of_a_boost_asks_for_its_cpu_alone)
+{
+    static const struct {
+        int code;
+        const char *details;
+        bool less;
+    } answers[] = {
+        {422, "", true},  {400, "", true},  {403, CAPACITY, true}, {403, "", false},
+        {401, "", false}, {404, "", false}, {409, "", false},      {429, "", false},
+        {500, "", false}, {503, "", false},
+    };
+    vpa_auto_free char *refusal =
+        vpa_xprintf("{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":%d,\"message\":\"no\"%s}",
+                    answers[_i].code, answers[_i].details);
+
+    server.mode = "InPlaceOrRecreate";
+    server.boost = BOOST;
+    server.pod = MARKER("500m");
+    server.pods_per_vpa = 2;
+    server.resize_refusal = refusal;
+    server.refusal_code = answers[_i].code;
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_ptr_nonnull(strstr(server.last_body, "\"value\":\"2\""));
+    vpa_loop_pump(server.loop, VPA_MINUTE);
+    updater_pass(server.updater);
+    ck_assert_ptr_nonnull(
+        strstr(server.last_body, answers[_i].less ? "\"value\":\"500m\"" : "\"value\":\"2\""));
+    if (!answers[_i].less)
+        return;
+    server.refusal_code = 503; /* says nothing of it */
+    for (int minutes = 0; minutes < 58; minutes++)
+        vpa_loop_pump(server.loop, VPA_MINUTE);
+    updater_pass(server.updater);
+    ck_assert_ptr_nonnull(strstr(server.last_body, "\"value\":\"500m\""));
+    vpa_loop_pump(server.loop, 5 * VPA_MINUTE);
+    updater_pass(server.updater);
+    ck_assert_ptr_nonnull(strstr(server.last_body, "\"value\":\"2\""));
+}
+END_TEST
+
 START_TEST(a_half_finished_unboost_is_finished)
 {
     server.mode = "Off";
@@ -655,6 +702,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, a_boost_that_is_over_is_taken_back_in_mode_off);
     tcase_add_test(tc, a_failed_unboost_never_evicts);
+    tcase_add_loop_test(tc, a_refused_end_of_a_boost_asks_for_its_cpu_alone, 0, 10);
     tcase_add_test(tc, a_half_finished_unboost_is_finished);
     tcase_add_test(tc, a_marker_that_is_taken_away_waits_for_no_token);
     tcase_add_test(tc, ends_of_boosts_are_answered_before_pods_are_chosen);

@@ -676,7 +676,7 @@ START_TEST(a_scale_is_read_anew_before_a_boost_ends)
 }
 END_TEST
 
-/* Once for the selector of the target, once for the budget. */
+/* Once for the selector of the target, once for the budget; at first one answer serves both. */
 START_TEST(a_scale_is_asked_for_once_in_a_pass)
 {
     own_by_clone(10);
@@ -684,7 +684,7 @@ START_TEST(a_scale_is_asked_for_once_in_a_pass)
     for (size_t pass = 1; pass < 4; pass++) {
         updater_pass(server.updater);
         ck_assert_uint_eq(server.call_count, 5 * pass);
-        ck_assert_uint_eq(server.scale_reads, 2 * pass);
+        ck_assert_uint_eq(server.scale_reads, 2 * pass - 1);
         vpa_loop_pump(server.loop, VPA_MINUTE);
     }
 }

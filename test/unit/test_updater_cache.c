@@ -4,23 +4,31 @@
  */
 #include "updater_fixture.h"
 
+#include "captured_log.h"
+
 #include "../../updater/note.h"
 #include "../../updater/pass.h"
 
 /* ---- pods of others ---- */
 
 /* A cluster that runs thousands of jobs of some engine, each a custom resource of its own without a
- * scale; or somebody who makes such pods. To ask for each would take the whole pass. */
+ * scale; or somebody who makes such pods, or calls the groups of their owners as he likes. To ask
+ * for each would take the whole pass. */
 START_TEST(owners_that_have_no_scale_are_not_asked_for_one_by_one)
 {
+    static const size_t documents[] = {0, 1, 5}; /* of a pass */
+
     server.strangers = 4000;
     server.stranger_ns = _i ? "n" : "other";
+    server.own_groups = _i == 2;
     start(0);
+    capture_log(0);
     for (size_t pass = 1; pass <= 3; pass++) {
         updater_pass(server.updater);
         ck_assert_uint_ge(server.call_count, 5);
-        ck_assert_uint_eq(server.flow_reads, _i ? pass : 0);
-        ck_assert_uint_eq(server.discoveries, _i ? pass : 0);
+        ck_assert_uint_eq(logged("Failed to find the controller"), _i == 2 ? pass : 0);
+        ck_assert_uint_eq(server.flow_reads, _i == 1 ? pass : 0);
+        ck_assert_uint_eq(server.discoveries, documents[_i] * pass);
     }
 }
 END_TEST
@@ -239,7 +247,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, parts_of_a_pass_are_timed_each);
     tcase_add_test(tc, a_target_counts_before_a_selector);
-    tcase_add_loop_test(tc, owners_that_have_no_scale_are_not_asked_for_one_by_one, 0, 2);
+    tcase_add_loop_test(tc, owners_that_have_no_scale_are_not_asked_for_one_by_one, 0, 3);
     tcase_add_test(tc, vpas_that_were_deleted_are_counted_no_more);
     tcase_add_test(tc, no_pass_before_the_last_page_of_pods);
     tcase_add_loop_test(tc, no_pass_before_every_cache_is_filled, 0, VPA_COUNT(slow_lists));

@@ -32,8 +32,7 @@ static void change_vpa(const char *mode, const char *policy)
 
 #define ENOUGH ",\"minReplicas\":1"
 
-START_TEST(it_is_written_once)
-{
+TEST(it_is_written_once) {
     begin_few();
     pass_for(UPDATER_FEW_PASSES - 1);
     ck_assert_uint_eq(server.status_patches, 0);
@@ -49,11 +48,9 @@ START_TEST(it_is_written_once)
     pass_for(60);
     ck_assert_uint_eq(server.status_patches, 1);
 }
-END_TEST
 
 /* Nobody has recommended anything yet. */
-START_TEST(it_is_written_where_there_is_no_status)
-{
+TEST(it_is_written_where_there_is_no_status) {
     vpa_auto_free char *text = NULL, *bare = NULL;
 
     server.pods_per_vpa = 1;
@@ -70,11 +67,9 @@ START_TEST(it_is_written_where_there_is_no_status)
         strstr(server.conditions, "\"type\":\"TooFewReplicas\",\"status\":\"True\""));
     ck_assert_uint_eq(server.status_patches, 1);
 }
-END_TEST
 
 /* Of many VPAs fifty in a pass. */
-START_TEST(a_pass_writes_so_many_at_most)
-{
+TEST(a_pass_writes_so_many_at_most) {
     server.vpas = 60;
     server.pods_per_vpa = 1;
     server.request = "2";
@@ -87,12 +82,10 @@ START_TEST(a_pass_writes_so_many_at_most)
     updater_pass(server.updater);
     ck_assert_uint_eq(server.status_patches, 60);
 }
-END_TEST
 
 /* Each one takes ten seconds and is refused: the pass ends in time, and with one that could be
  * written the others are not lost. */
-START_TEST(those_that_cannot_be_written_hold_nobody_up)
-{
+TEST(those_that_cannot_be_written_hold_nobody_up) {
     int64_t begun;
 
     server.vpas = 40;
@@ -110,7 +103,6 @@ START_TEST(those_that_cannot_be_written_hold_nobody_up)
     pass_for(2);
     ck_assert_uint_eq(server.status_patches, 39);
 }
-END_TEST
 
 static void show_vpa(int v, const char *policy)
 {
@@ -131,8 +123,7 @@ static const struct {
 } never[] = {{0, NULL},       {403, NULL}, {422, NULL}, {400, NULL}, {422, NOT_AS_TESTED},
              {409, CONFLICT}, {404, NULL}, {500, NULL}};
 
-START_TEST(a_late_pass_writes_one)
-{
+TEST_EACH(a_late_pass_writes_one, never) {
     size_t written = never[_i].code == 0;
 
     server.status_code = never[_i].code;
@@ -154,11 +145,9 @@ START_TEST(a_late_pass_writes_one)
     updater_pass(server.updater);
     ck_assert_uint_eq(server.status_patches, written + 1);
 }
-END_TEST
 
 /* What is only counted takes no room from what is to be written. */
-START_TEST(only_what_is_written_counts)
-{
+TEST(only_what_is_written_counts) {
     server.vpas = 60;
     server.policy = ENOUGH;
     begin_few();
@@ -170,11 +159,9 @@ START_TEST(only_what_is_written_counts)
     pass_for(1);
     ck_assert_uint_eq(server.status_patches, 1);
 }
-END_TEST
 
 /* The numbers are those of now, when they have been so for a while. */
-START_TEST(its_message_follows)
-{
+TEST(its_message_follows) {
     char since[64];
 
     begin_few();
@@ -193,7 +180,6 @@ START_TEST(its_message_follows)
     pass_for(60);
     ck_assert_uint_eq(server.status_patches, 2);
 }
-END_TEST
 
 /* VPAs of which passes in a row are counted. */
 static size_t counted(void)
@@ -213,8 +199,7 @@ static const struct {
     const char *mode, *policy;
 } ends[] = {{"Recreate", ENOUGH}, {"Off", ""}, {"Initial", ""}};
 
-START_TEST(it_goes_when_it_is_over)
-{
+TEST_EACH(it_goes_when_it_is_over, ends) {
     begin_few();
     pass_for(10);
     change_vpa(ends[_i].mode, ends[_i].policy);
@@ -227,11 +212,9 @@ START_TEST(it_goes_when_it_is_over)
     ck_assert_uint_eq(server.status_patches, 2);
     ck_assert_uint_eq(counted(), 0);
 }
-END_TEST
 
 /* A process that has just begun finds the condition of the one before. */
-START_TEST(a_restart_takes_over)
-{
+TEST(a_restart_takes_over) {
     server.conditions = vpa_xstrdup("[{\"type\":\"TooFewReplicas\",\"status\":\"True\"}]");
     server.policy = ENOUGH;
     begin_few();
@@ -239,13 +222,11 @@ START_TEST(a_restart_takes_over)
     ck_assert_uint_eq(server.status_patches, 1);
     ck_assert_str_eq(server.conditions, "[]");
 }
-END_TEST
 
 #define PROVIDED "{\"type\":\"RecommendationProvided\",\"status\":\"True\"}"
 
 /* Ours is the second of three: the others stay where they are. */
-START_TEST(conditions_of_others_stay)
-{
+TEST(conditions_of_others_stay) {
     server.conditions =
         vpa_xstrdup("[" PROVIDED ",{\"type\":\"TooFewReplicas\",\"status\":\"True\","
                     "\"lastTransitionTime\":\"2026-02-01T00:00:00Z\",\"message\":"
@@ -264,7 +245,6 @@ START_TEST(conditions_of_others_stay)
         strstr(server.last_annotation, "{\"op\":\"remove\",\"path\":\"/status/conditions/1\""));
     ck_assert_str_eq(server.conditions, "[" PROVIDED ",{\"type\":\"Other\",\"status\":\"False\"}]");
 }
-END_TEST
 
 /* One that says so already is written once when it says it in other words, or does not say it. */
 static const struct {
@@ -278,8 +258,7 @@ static const struct {
      "Running pods are left alone: ReplicaSet rs00 has 1 live pods, --min-replicas asks for 2", 1},
 };
 
-START_TEST(what_is_said_already_is_not_written)
-{
+TEST_EACH(what_is_said_already_is_not_written, said) {
     server.conditions = vpa_xprintf("[{\"type\":\"TooFewReplicas\",\"status\":\"%s\",\"message\":"
                                     "\"%s\"}]",
                                     said[_i].status, said[_i].message);
@@ -289,10 +268,8 @@ START_TEST(what_is_said_already_is_not_written)
     ck_assert_ptr_nonnull(strstr(server.conditions, "\"status\":\"True\""));
     ck_assert_ptr_nonnull(strstr(server.conditions, said[0].message));
 }
-END_TEST
 
-START_TEST(what_goes_to_and_fro_writes_nothing)
-{
+TEST(what_goes_to_and_fro_writes_nothing) {
     begin_few();
     for (int i = 0; i < 40; i++) {
         change_vpa("Recreate", i % 4 < 2 ? ENOUGH : "");
@@ -300,21 +277,17 @@ START_TEST(what_goes_to_and_fro_writes_nothing)
     }
     ck_assert_uint_eq(server.status_patches, 0);
 }
-END_TEST
 
 /* Some of its pods could be changed: nothing to say. */
-START_TEST(enough_pods_say_nothing)
-{
+TEST(enough_pods_say_nothing) {
     begin_few();
     change_vpa("Recreate", ENOUGH);
     pass_for(30);
     ck_assert_uint_eq(server.status_patches, 0);
     ck_assert_uint_eq(counted(), 0);
 }
-END_TEST
 
-START_TEST(without_the_right_it_is_said_once)
-{
+TEST(without_the_right_it_is_said_once) {
     capture_log(0);
     server.status_denied = true;
     begin_few();
@@ -322,7 +295,6 @@ START_TEST(without_the_right_it_is_said_once)
     ck_assert_uint_eq(logged("refuses to have a condition written"), 1);
     ck_assert_uint_eq(server.status_patches, 0);
 }
-END_TEST
 
 /* An answer that says that a newer version is there is no news: the next pass sees that one. */
 static const struct {
@@ -332,8 +304,7 @@ static const struct {
 } refusals[] = {
     {409, CONFLICT, false}, {422, NOT_AS_TESTED, false}, {404, NULL, true}, {500, NULL, true}};
 
-START_TEST(what_was_refused_is_written_in_the_next_pass)
-{
+TEST_EACH(what_was_refused_is_written_in_the_next_pass, refusals) {
     capture_log(0);
     server.status_code = refusals[_i].code;
     server.status_body = refusals[_i].body;
@@ -345,21 +316,17 @@ START_TEST(what_was_refused_is_written_in_the_next_pass)
     pass_for(1);
     ck_assert_uint_eq(server.status_patches, 1);
 }
-END_TEST
 
 /* Two updaters share the cluster by namespaces: what the other one says is not taken back. */
-START_TEST(vpas_that_are_passed_over_are_another_updaters)
-{
+TEST(vpas_that_are_passed_over_are_another_updaters) {
     server.conditions = vpa_xstrdup("[{\"type\":\"TooFewReplicas\",\"status\":\"True\"}]");
     server.config.common.ignored_vpa_object_namespaces = "m,n";
     begin_few();
     pass_for(3 * UPDATER_FEW_PASSES);
     ck_assert_uint_eq(server.status_patches, 0);
 }
-END_TEST
 
-START_TEST(vpas_that_went_are_forgotten)
-{
+TEST(vpas_that_went_are_forgotten) {
     server.vpas = 13;
     begin_few();
     server.touch = false;
@@ -375,7 +342,6 @@ START_TEST(vpas_that_went_are_forgotten)
     pass_for(1);
     ck_assert_uint_eq(counted(), 1);
 }
-END_TEST
 
 /* Three VPAs whose pods ask for too little, and no token to evict one. */
 static void begin_limited(void)
@@ -393,8 +359,7 @@ static void begin_limited(void)
     updater_pass_release(&pass);
 }
 
-START_TEST(it_is_written_while_a_limiter_ends_each_pass)
-{
+TEST(it_is_written_while_a_limiter_ends_each_pass) {
     begin_limited();
     show_vpa(0, "");
     pass_for(UPDATER_FEW_PASSES - 1);
@@ -404,11 +369,9 @@ START_TEST(it_is_written_while_a_limiter_ends_each_pass)
     ck_assert_uint_eq(server.call_count, 0);
     ck_assert_ptr_nonnull(strstr(server.conditions, "ReplicaSet rs00 has 1 live pods"));
 }
-END_TEST
 
 /* What a pass did not come to is neither taken back nor counted. */
-START_TEST(what_a_pass_has_not_looked_at_stays_as_it_is)
-{
+TEST(what_a_pass_has_not_looked_at_stays_as_it_is) {
     server.conditions = vpa_xstrdup("[{\"type\":\"TooFewReplicas\",\"status\":\"True\"}]");
     begin_limited();
     pass_for(3 * UPDATER_FEW_PASSES);
@@ -419,43 +382,15 @@ START_TEST(what_a_pass_has_not_looked_at_stays_as_it_is)
     ck_assert_uint_eq(server.status_patches, 1);
     ck_assert_uint_eq(server.call_count, 0);
 }
-END_TEST
 
-START_TEST(a_shadow_writes_nothing)
-{
+TEST(a_shadow_writes_nothing) {
     server.config.shadow = true;
     begin_few();
     pass_for(30);
     ck_assert_uint_eq(server.status_patches, 0);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("updater_few");
-    TCase *tc = tcase_create("few");
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_add_test(tc, it_is_written_once);
-    tcase_add_test(tc, it_is_written_where_there_is_no_status);
-    tcase_add_test(tc, a_pass_writes_so_many_at_most);
-    tcase_add_test(tc, those_that_cannot_be_written_hold_nobody_up);
-    tcase_add_loop_test(tc, a_late_pass_writes_one, 0, VPA_COUNT(never));
-    tcase_add_test(tc, only_what_is_written_counts);
-    tcase_add_test(tc, its_message_follows);
-    tcase_add_loop_test(tc, it_goes_when_it_is_over, 0, VPA_COUNT(ends));
-    tcase_add_test(tc, a_restart_takes_over);
-    tcase_add_test(tc, conditions_of_others_stay);
-    tcase_add_loop_test(tc, what_is_said_already_is_not_written, 0, VPA_COUNT(said));
-    tcase_add_test(tc, what_goes_to_and_fro_writes_nothing);
-    tcase_add_test(tc, enough_pods_say_nothing);
-    tcase_add_test(tc, without_the_right_it_is_said_once);
-    tcase_add_loop_test(tc, what_was_refused_is_written_in_the_next_pass, 0, VPA_COUNT(refusals));
-    tcase_add_test(tc, vpas_that_are_passed_over_are_another_updaters);
-    tcase_add_test(tc, vpas_that_went_are_forgotten);
-    tcase_add_test(tc, it_is_written_while_a_limiter_ends_each_pass);
-    tcase_add_test(tc, what_a_pass_has_not_looked_at_stays_as_it_is);
-    tcase_add_test(tc, a_shadow_writes_nothing);
-    suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_tests("updater_few", setup, teardown);
 }

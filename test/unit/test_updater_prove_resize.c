@@ -7,22 +7,41 @@
 #include "../../updater/prove.h"
 #include "captured_log.h"
 
+#define DEFERRED "{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":\"Deferred\"}"
+#define INFEASIBLE "{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":\"Infeasible\"}"
+#define IN_PROGRESS "{\"type\":\"PodResizeInProgress\",\"status\":\"True\"}"
+#define FAILED                                                                                     \
+    "{\"type\":\"PodResizeInProgress\",\"status\":\"True\",\"reason\":\"Error\",\"message\":"      \
+    "\"m\"}"
+
 static const struct {
     const char *condition;
     int minutes; /* until it is given up */
-} stuck[] = {
-    {"{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":\"Infeasible\"}", 2},
-    {"{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":\"Deferred\"}", 8},
-    {"{\"type\":\"PodResizeInProgress\",\"status\":\"True\"}", 63},
-};
+} stuck[] = {{INFEASIBLE, 1}, {FAILED, 1}, {IN_PROGRESS, 62}};
+
+/* Pod p of the first VPA with the cpu that it was sent, of which the kubelet says `resize`. */
+static void show_resizing(int p, const char *cpu, const char *resize)
+{
+    static const char conditions[] = "\"conditions\":[";
+    const char *request = server.request;
+
+    server.request = cpu;
+    vpa_auto_free char *text = pod_text(0, p);
+    server.request = request;
+    const char *at = strstr(text, conditions);
+    vpa_auto_free char *pod =
+        vpa_xprintf("%.*s\"containerStatuses\":[{\"name\":\"c\",\"resources\":{\"requests\":{"
+                    "\"cpu\":\"%s\"}}}],"
+                    "%s%s,%s",
+                    (int)(at - text), text, request, conditions, resize, at + strlen(conditions));
+
+    show_object("v1", "Pod", pod);
+    settle();
+}
 
 static void show_first_pod(const char *resize)
 {
-    vpa_auto_free char *text = pod_text(0, 0);
-    const char *end = strstr(text, "\"conditions\":[") + strlen("\"conditions\":[");
-    vpa_auto_free char *pod = vpa_xprintf("%.*s%s,%s", (int)(end - text), text, resize, end);
-
-    show_object("v1", "Pod", pod);
+    show_resizing(0, server.request, resize);
 }
 
 START_TEST(resizes_that_are_never_carried_out_are_no_storm)
@@ -35,7 +54,6 @@ START_TEST(resizes_that_are_never_carried_out_are_no_storm)
     pass_for(stuck[_i].minutes - 1);
     ck_assert_double_eq(failed_proofs("NotResized"), 0);
     pass_for(1);
-    ck_assert_uint_le(server.call_count, 2); /* the same pod's */
     ck_assert_double_eq(failed_proofs("NotResized"), 1);
     ck_assert_ptr_nonnull(strstr(condition(), "\"type\":\"ResizesPaused\",\"status\":\"True\""));
     for (size_t i = 0; i < server.call_count; i++)
@@ -43,49 +61,169 @@ START_TEST(resizes_that_are_never_carried_out_are_no_storm)
 }
 END_TEST
 
-/* Each status has its own time, whichever comes behind which. */
-START_TEST(a_resize_that_is_deferred_late_has_its_five_minutes)
+/* The kubelet has had a minute, whatever somebody makes of the time of day. */
+START_TEST(a_resize_is_not_given_up_when_the_clock_is_set)
 {
-    server.mode = "InPlace";
+    static const char *const modes[] = {"InPlace", "InPlaceOrRecreate"};
+
+    server.mode = modes[_i];
     learn();
     updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
     show_first_pod(stuck[2].condition);
-    pass_for(40);
-    show_first_pod(stuck[1].condition);
-    pass_for(stuck[1].minutes - 1);
+    pass_for(2);
+    vpa_clock_set(server.clock, 24 * VPA_HOUR);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 1);
     ck_assert_double_eq(failed_proofs("NotResized"), 0);
-    pass_for(1);
+    vpa_clock_set(server.clock, -48 * VPA_HOUR); /* and in time when it is set back */
+    pass_for(stuck[2].minutes);
     ck_assert_double_eq(failed_proofs("NotResized"), 1);
 }
 END_TEST
 
-/* The kubelet has had a minute, whatever somebody makes of the time of day. */
-START_TEST(a_resize_is_not_given_up_when_the_clock_is_set)
+static double resized(void)
 {
-    static const struct {
-        const char *mode;
-        int stuck;
-        vpa_duration set;
-    } cases[] = {
-        {"InPlace", 1, VPA_HOUR},
-        {"InPlace", 2, 24 * VPA_HOUR},
-        {"InPlaceOrRecreate", 1, VPA_HOUR},
-        {"InPlaceOrRecreate", 2, 24 * VPA_HOUR},
-    };
+    return metric("vpa_updater_in_place_updated_pods_total",
+                  (const char *const[]){"3", "v00", "n", NULL});
+}
 
-    server.mode = cases[_i].mode;
+static bool was_called(const char *call)
+{
+    vpa_auto_free char *calls = joined_calls();
+
+    return strstr(calls, call) != NULL;
+}
+
+/* What the kubelet says of pods before anything is sent, what they ask for, and how many events
+ * they get: two when they are resized, one when they are passed over. */
+static const struct {
+    const char *condition, *cpu;
+    int events;
+} waiting[] = {{DEFERRED, "1", 2}, {DEFERRED, "2", 0},   {FAILED, "1", 2},
+               {FAILED, "2", 0},   {INFEASIBLE, "2", 1}, {IN_PROGRESS, "2", 0}};
+static const int waiting_pods[] = {1, 3, 9};
+
+/* Neither do they go first, nor does what becomes of them say anything of the others; and what they
+ * have been sent already is sent to them without a word. */
+START_TEST(pods_that_wait_for_their_kubelet_keep_nobody)
+{
+    size_t kind = (size_t)_i / VPA_COUNT(waiting_pods);
+    int count = waiting_pods[(size_t)_i % VPA_COUNT(waiting_pods)];
+    vpa_auto_free char *healthy = vpa_xprintf("p00-%02d/resize", count);
+
+    server.mode = "InPlace";
     learn();
-    updater_pass(server.updater);
-    ck_assert_uint_eq(server.call_count, 1);
-    show_first_pod(stuck[cases[_i].stuck].condition);
+    for (int p = 0; p < count; p++)
+        show_resizing(p, waiting[kind].cpu, waiting[kind].condition);
     pass_for(2);
-    vpa_clock_set(server.clock, cases[_i].set);
-    updater_pass(server.updater);
-    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_msg(was_called(healthy), "%s of %d", healthy, count);
+    ck_assert_double_eq(resized(), waiting[kind].events == 2 ? count + 1 : 1);
+    updater_flush(server.updater, VPA_MINUTE);
+    ck_assert_int_eq((int)server.events, count * waiting[kind].events + 2);
+    show_resized(count, "2026-03-01T11:00:00Z", "");
+    pass_for(2);
     ck_assert_double_eq(failed_proofs("NotResized"), 0);
-    vpa_clock_set(server.clock, -2 * cases[_i].set); /* and in time when it is set back */
-    pass_for(stuck[cases[_i].stuck].minutes);
+    ck_assert(count == 9 || was_called("p00-09/resize"));
+}
+END_TEST
+
+/* The node of one pod has no room, which says nothing of what the others are to have. */
+START_TEST(a_resize_that_waits_for_room_keeps_nobody)
+{
+    server.mode = _i ? "InPlaceOrRecreate" : "InPlace";
+    learn();
+    pass_for(1);
+    show_resizing(0, "2", DEFERRED);
+    pass_for(1);
+    ck_assert(was_called("p00-01/resize"));
+    show_resized(1, "2026-03-01T11:00:00Z", "");
+    pass_for(20);
+    ck_assert(was_called("p00-02/resize"));
+    ck_assert_double_eq(failed_proofs("NotResized"), 0);
+}
+END_TEST
+
+/* The values may be good for others: when the pause is over another pod shows it. */
+START_TEST(a_resize_that_fails_is_tried_again_with_another_pod)
+{
+    server.mode = "InPlace";
+    learn();
+    pass_for(1);
+    show_resizing(0, "2", FAILED);
+    pass_for(2);
     ck_assert_double_eq(failed_proofs("NotResized"), 1);
+    ck_assert(!was_called("p00-01/resize"));
+    pass_for(10);
+    ck_assert(was_called("p00-01/resize"));
+    show_resized(1, "2026-03-01T11:00:00Z", "");
+    pass_for(1);
+    ck_assert(was_called("p00-09/resize"));
+    ck_assert_double_eq(failed_proofs("NotResized"), 1);
+}
+END_TEST
+
+/* It has waited for hours, and is sent another size: it has five minutes for that, too. */
+START_TEST(a_pod_that_is_sent_another_size_has_its_time)
+{
+    server.mode = "InPlace";
+    server.pods_per_vpa = 2;
+    start(0);
+    show_resized(1, "2026-03-01T11:00:00Z", "");
+    show_resizing(0, "2", DEFERRED);
+    pass_for(60);
+    show_resizing(0, "3", DEFERRED);
+    pass_for(1);
+    ck_assert(was_called("p00-00/resize"));
+    show_resizing(0, "2", DEFERRED);
+    server.mode = "InPlaceOrRecreate";
+    show_vpas();
+    settle();
+    pass_for(4);
+    ck_assert(!was_called("p00-00/eviction"));
+    pass_for(3);
+    ck_assert(was_called("p00-00/eviction"));
+}
+END_TEST
+
+static char *replaced(const char *text, const char *from, const char *to)
+{
+    const char *at = strstr(text, from);
+
+    ck_assert_ptr_nonnull(at);
+    return vpa_xprintf("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+}
+
+/* The cpu of a pod does not wait for a memory limit that its server does not lower (Kubernetes
+ * 1.33). */
+START_TEST(a_memory_limit_that_is_not_lowered_keeps_no_cpu)
+{
+    server.mode = "InPlace";
+    server.pods_per_vpa = 2;
+    server.resize_refusal =
+        "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Invalid\",\"message\":\"no\","
+        "\"details\":{"
+        "\"name\":\"p\",\"causes\":[{\"reason\":\"FieldValueForbidden\"}]},\"code\":422}";
+    server.refusal_code = 422;
+    learn();
+
+    vpa_auto_free char *vpa = vpa_text(0), *text = pod_text(0, 0);
+    vpa_auto_free char *wants =
+        replaced(vpa, "\"target\":{\"cpu\":\"2\"", "\"target\":{\"cpu\":\"2\",\"memory\":\"1Gi\"");
+    vpa_auto_free char *pod = replaced(
+        text, "{\"requests\":{\"cpu\":\"1\"}}",
+        "{\"requests\":{\"cpu\":\"1\",\"memory\":\"2Gi\"},\"limits\":{\"memory\":\"2Gi\"}}");
+
+    show_object(VPA_API, VPA_KIND, wants);
+    show_object("v1", "Pod", pod);
+    show_resized(1, "2026-03-01T11:00:00Z", "");
+    pass_for(1);
+    ck_assert_ptr_nonnull(
+        strstr(server.last_body,
+               "\"path\":\"/spec/containers/0/resources/limits/memory\",\"value\":\"1Gi\""));
+    pass_for(1);
+    ck_assert_ptr_nonnull(strstr(server.last_body, "\"value\":\"2\""));
+    ck_assert_ptr_null(strstr(server.last_body, "memory"));
 }
 END_TEST
 
@@ -194,8 +332,13 @@ int main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, resizes_that_are_never_carried_out_are_no_storm, 0, VPA_COUNT(stuck));
-    tcase_add_test(tc, a_resize_that_is_deferred_late_has_its_five_minutes);
-    tcase_add_loop_test(tc, a_resize_is_not_given_up_when_the_clock_is_set, 0, 4);
+    tcase_add_loop_test(tc, a_resize_is_not_given_up_when_the_clock_is_set, 0, 2);
+    tcase_add_loop_test(tc, pods_that_wait_for_their_kubelet_keep_nobody, 0,
+                        VPA_COUNT(waiting) * VPA_COUNT(waiting_pods));
+    tcase_add_loop_test(tc, a_resize_that_waits_for_room_keeps_nobody, 0, 2);
+    tcase_add_test(tc, a_resize_that_fails_is_tried_again_with_another_pod);
+    tcase_add_test(tc, a_pod_that_is_sent_another_size_has_its_time);
+    tcase_add_test(tc, a_memory_limit_that_is_not_lowered_keeps_no_cpu);
     tcase_add_test(tc, a_replacement_is_waited_for_by_a_clock_that_nobody_sets);
     tcase_add_test(tc, a_resize_that_was_carried_out_lets_the_others_follow);
     tcase_add_test(tc, a_resize_of_which_nothing_is_seen_is_dropped);

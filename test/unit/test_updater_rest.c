@@ -247,6 +247,8 @@ END_TEST
 #define DETAILS(MORE) ",\"details\":{" MORE "}"
 #define CAUSES "\"causes\":[{\"reason\":\"FieldValueInvalid\",\"message\":\"no\"}]"
 
+#define BUDGET "\"causes\":[{\"reason\":\"DisruptionBudget\",\"message\":\"no\"}]"
+
 /* A precondition that does not hold is news in each pass, whatever else is refused only once. */
 static const struct {
     const char *mode, *status;
@@ -279,6 +281,12 @@ static const struct {
      403, "resize refused: the node cannot hold it|leave alone young|leave alone infeasible"},
     {"InPlaceOrRecreate", STATUS("TooManyRequests", "429", ""), 429,
      "resize not now: tried again in the next pass|leave alone young"},
+    {"InPlaceOrRecreate", STATUS("Unauthorized", "401", ""), 401,
+     "resize not now: tried again in the next pass|leave alone young"},
+    {"Recreate", STATUS("TooManyRequests", "429", DETAILS(BUDGET)), 429,
+     "evict refused by a PodDisruptionBudget|leave alone young"},
+    {"Recreate", STATUS("TooManyRequests", "429", DETAILS("\"retryAfterSeconds\":1")), 429,
+     "evict not now: tried again in the next pass|leave alone young"},
     {"InPlaceOrRecreate", STATUS("ServiceUnavailable", "503", ""), 503,
      "resize not now: tried again in the next pass|leave alone young"},
     {"Recreate", STATUS("ServiceUnavailable", "503", ""), 503,

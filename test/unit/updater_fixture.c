@@ -160,13 +160,15 @@ void show_resized(int p, const char *ready_since, const char *more)
 static void show_strangers(void)
 {
     for (int i = 0; i < server.strangers; i++) {
+        vpa_auto_free char *group =
+            server.own_groups ? vpa_xprintf("g%d.io", i) : vpa_xstrdup("x.io");
         vpa_auto_free char *text = vpa_xprintf(
             "{\"metadata\":{\"name\":\"s%04d\",\"namespace\":\"%s\",\"uid\":\"s%d\","
             "\"creationTimestamp\":\"2026-03-01T11:00:00Z\",\"ownerReferences\":[{"
-            "\"apiVersion\":\"x.io/v1\",\"kind\":\"Flow\",\"name\":\"f%d\",\"controller\":true}]},"
+            "\"apiVersion\":\"%s/v1\",\"kind\":\"Flow\",\"name\":\"f%d\",\"controller\":true}]},"
             "\"spec\":{\"nodeName\":\"node\",\"containers\":[{\"name\":\"c\"}]},"
             "\"status\":{\"phase\":\"Running\"}}",
-            i, server.stranger_ns, i, i);
+            i, server.stranger_ns, i, group, i);
 
         show_object("v1", "Pod", text);
     }
@@ -323,7 +325,8 @@ static int answer_get(const struct vpa_memory_request *q, struct vpa_memory_repl
         vpa_memory_reply_delay(reply, server.page_delay);
     if (strstr(q->path, "/leases/"))
         return answer_lease(reply);
-    server.discoveries += vpa_str_eq(q->path, "/apis/x.io");
+    server.discoveries += vpa_str_eq(q->path, "/apis") || vpa_str_eq(q->path, "/apis/x.io") ||
+                          vpa_str_starts_with(q->path, "/apis/g");
     if (server.pod_code && strstr(q->path, "/pods/"))
         return status_answer(reply, server.pod_code, NULL, "not now");
     if (strstr(q->path, "/flows/")) {
@@ -339,7 +342,12 @@ static int refuse_change(struct vpa_memory_reply *reply, bool resize)
 {
     if (server.retry_after)
         vpa_memory_reply_retry_after(reply, server.retry_after);
-    return status_answer(reply, resize ? 403 : 429, NULL, "disruption budget");
+    if (resize)
+        return status_answer(reply, 403, NULL, "disruption budget");
+    return json_answer(reply, 429,
+                       "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":429,\"message\":"
+                       "\"disruption budget\","
+                       "\"details\":{\"causes\":[{\"reason\":\"DisruptionBudget\"}]}}");
 }
 
 /* The last call is the first one of its kind. */

@@ -43,6 +43,7 @@ struct server {
     int vpas, pods_per_vpa;
     int strangers;           /* pods, each of a custom resource of its own */
     const char *stranger_ns; /* their namespace */
+    bool own_groups;         /* of an API group of its own, which is not there */
     bool spread;        /* each VPA has a namespace of its own, n00, n01, ...; else all are in n */
     const char *mode;   /* of the VPAs */
     const char *status; /* more conditions of each pod's status */

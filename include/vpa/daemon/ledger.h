@@ -48,7 +48,7 @@ struct vpa_ledger_flags {
     bool trust_local;   /* callers of loopback need no token */
     int64_t memory;     /* bytes of the ring, unpacked; <= 0: nothing is recorded in memory */
     const char *file;   /* "" for none */
-    int64_t file_bytes; /* beyond it the file becomes FILE.1 and a new one begins */
+    int64_t file_bytes; /* beyond it the file becomes FILE.1 and a new one begins; <= 0: never */
 };
 #define VPA_LEDGER_FLAGS(STRUCT, MEMBER)                                                           \
     VPA_FLAG_BOOL(                                                                                 \
@@ -63,7 +63,11 @@ struct vpa_ledger_flags {
         VPA_FLAG_STRING("ledger-file", STRUCT, MEMBER.file, "",                                    \
                         "File that decisions are appended to, as lines of JSON"),                  \
         VPA_FLAG_INT("ledger-file-size", STRUCT, MEMBER.file_bytes, 64 << 20,                      \
-                     "Bytes beyond which that file becomes FILE.1 and a new one begins")
+                     "Bytes beyond which that file becomes FILE.1 and a new one begins; 0: it "    \
+                     "grows without end")
+/* What cannot be meant: a file that is too small for a line. */
+int vpa_ledger_flags_check(const struct vpa_ledger_flags *flags,
+                           struct vpa_error *err) VPA_MUST_CHECK;
 
 struct vpa_ledger_entry { /* borrowed texts; NULL is "" */
     vpa_time time;
@@ -77,7 +81,10 @@ struct vpa_ledger_entry { /* borrowed texts; NULL is "" */
 
 struct vpa_ledger;
 struct vpa_ledger *vpa_ledger_new(const struct vpa_ledger_flags *flags);
-/* What waits for the file is written first. NULL is allowed. */
+/* Nothing more is recorded. NULL is allowed, here and below. */
+void vpa_ledger_stop(struct vpa_ledger *ledger);
+/* What waits for the file is written first; a disk that has not taken it a second after
+ * vpa_ledger_stop(), or after the call without that, is left. */
 void vpa_ledger_free(struct vpa_ledger *ledger);
 /* A file that cannot be written, or not fast enough, is said once; decisions go on. ledger may be
  * NULL. */

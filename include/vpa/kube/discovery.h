@@ -1,7 +1,8 @@
 /*
  * Kinds to resources: which plural, which versions, namespaced or not, as the API server says. Read
- * lazily per group (GET /apis, /apis/GROUP/VERSION), cached for 5 minutes; a miss with a cache
- * older than the current pass is asked again once.
+ * lazily per group (GET /apis/GROUP, /apis/GROUP/VERSION), cached for 5 minutes; a miss with a
+ * cache older than the current pass is asked again once. After a few groups of a pass that are not
+ * there one document tells of all others (GET /apis).
  */
 #ifndef VPA_KUBE_DISCOVERY_H
 #define VPA_KUBE_DISCOVERY_H
@@ -41,7 +42,8 @@ int vpa_discovery_find(struct vpa_discovery *discovery, const char *group, const
 int vpa_discovery_peek(struct vpa_discovery *discovery, const char *group, const char *kind,
                        const struct vpa_rest_mapping **mappings, size_t *count,
                        struct vpa_error *err) VPA_MUST_CHECK;
-/* The group was read in this pass: what it does not have need not be asked for again. */
+/* The group was read in this pass, or is not there: what it does not have need not be asked for
+ * again. */
 bool vpa_discovery_is_of_pass(const struct vpa_discovery *discovery, const char *group);
 /* A version of the group could not be read, which is not that it is not there: a kind that was not
  * found may be of that one. */

@@ -40,7 +40,6 @@ struct vpa_settings {
     const char *update_mode;  /* NULL: none */
     const char *scaling_mode; /* NULL: none; "Auto", "Off" */
     bool under_vpa;
-    bool has_controlled;
     uint8_t controlled_count;
     uint8_t controlled[5]; /* enum vpa_kind in the order of the policy; more entries are dropped */
 };

@@ -10,9 +10,10 @@
  *     young(t) = min(250 MiB, 3 * peak) * 2^-(max(0, age - 36 h) / 6 h)
  *
  * A kill at limit L says that more than L was wanted, how much more nobody knows: for a day the
- * target is at least L times 1.2, at the next kill of that day times 1.5, then times 2 (and 10 MiB
- * above L at least). It rests on the limit that was hit, never on what was wished for, so under
- * maxAllowed it does not run away; and what the bump did not need is forgotten with it.
+ * target is at least L times 1.2. Who is killed with that within a day gets its limit times 1.5,
+ * the next times 2 (and 10 MiB above L at least); a kill at less, as of other replicas, is no step.
+ * It rests on the limit that was hit, never on what was wished for, so under maxAllowed it does not
+ * run away; and what the bump did not need is forgotten with it.
  *
  *     struct vpa_plumb_memory p;
  *     vpa_plumb_memory_init(&p, &rule);
@@ -38,7 +39,7 @@ struct vpa_plumb_memory_rule {
     int64_t span_seconds; /* of the peak */
 };
 
-#define VPA_PLUMB_KILLS_MAX 3 /* in a row that are counted: the bump grows no further */
+#define VPA_PLUMB_KILLS_MAX 3 /* steps of the bump */
 #define VPA_PLUMB_HOURS 25 /* the hours whose peak of a day is remembered: now and a day before */
 struct vpa_plumb_memory {
     struct vpa_plumb_memory_rule rule;
@@ -57,7 +58,7 @@ struct vpa_plumb_memory {
     bool known;
     double bump;
     int64_t bump_until; /* second */
-    unsigned kills;     /* in a row */
+    unsigned kills;     /* each at what the one before gave */
 };
 void vpa_plumb_memory_init(struct vpa_plumb_memory *p, const struct vpa_plumb_memory_rule *rule);
 void vpa_plumb_memory_release(struct vpa_plumb_memory *p);

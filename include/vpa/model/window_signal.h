@@ -9,7 +9,8 @@
  *     max(S_p, share * S_max)
  *
  * where w halves every half-life. A window counts when it is closed. Of CPU every sample counts, of
- * memory the window's peak (the caller adds just that).
+ * memory the window's peak (the caller adds just that). What all of them need is kept, so that what
+ * was learned is still there when the rule chooses another one.
  *
  *     struct vpa_window_signal s;
  *     vpa_window_signal_init(&s, &rule);
@@ -76,5 +77,7 @@ struct vpa_oom_floor {
 void vpa_oom_floor_init(struct vpa_oom_floor *f); /* 1.2, 10 MiB, a day */
 void vpa_oom_floor_hit(struct vpa_oom_floor *f, int64_t second, double limit);
 double vpa_oom_floor_at(const struct vpa_oom_floor *f, int64_t second); /* 0: none */
+/* One that was over when the other came is forgotten. */
+void vpa_oom_floor_merge(struct vpa_oom_floor *f, const struct vpa_oom_floor *other);
 
 #endif

@@ -23,7 +23,7 @@ int vpa_limit_ratios_check(struct vpa_arena *arena, const struct vpa_pod *pod,
                            struct vpa_error *err) VPA_MUST_CHECK;
 /* The same for the least and the most that a LimitRange wants all containers of a pod to have
  * together. What is capped for all of them is scaled to fit; so only a pod some of whose containers
- * are left as they are is looked at. */
+ * are left as they are, as sidecars always are, is looked at. */
 int vpa_limit_sums_check(struct vpa_arena *arena, const struct vpa_pod *pod,
                          const struct vpa_resource_list *min, const struct vpa_resource_list *max,
                          const struct vpa_resources *wanted, struct vpa_error *err) VPA_MUST_CHECK;

@@ -73,9 +73,6 @@ vpa_duration vpa_quick_oom_threshold(const struct vpa_object *vpa,
 bool vpa_quick_oom_status(struct vpa_observed *observed, const struct vpa_object *vpa,
                           const struct vpa_container_status *status,
                           const struct vpa_priority_options *options);
-/* Whether any entry does. */
-bool vpa_quick_oom(const struct vpa_pod *pod, const struct vpa_object *vpa,
-                   const struct vpa_priority_options *options);
 
 /* infeasible: what was recorded for the pod's UID (update.h), NULL when nothing; looked at in mode
  * InPlace only. now: the moment of the decision. */

@@ -1,7 +1,7 @@
 /*
  * The two JSON patches of an in-place update: resources (to pods/resize) and annotations (to the
  * pod). Source: specification updater.md 14 and 15.3; docs/compatibility.md S1, U7, U14, U20, U23,
- * U31, U33, U41.
+ * U31, U33, U41, U47.
  *
  * Both begin with `test` operations that tie them to what was decided on: the pod's UID, and for
  * the resources every request and limit that the operations replace. A pod that is another one, or
@@ -24,6 +24,10 @@
 #define VPA_RESIZE_PATCH_MAX (1 << 20)
 
 struct vpa_resize_patch {
+    /* Set by the caller: a patch that asked for all was refused. Boosts that are over go back to
+     * the cpu of their markers, and memory stays where its limit would be lowered, which
+     * Kubernetes 1.33 refuses (U47). */
+    bool cautious;
     struct vpa_buf resize;      /* JSON Patch for pods/resize; "" when there is no operation */
     struct vpa_buf annotations; /* JSON Patch for the pod; never empty */
     bool changes; /* false: every value equals the pod's spec already, nothing needs to be sent (U7)
@@ -41,7 +45,7 @@ void vpa_resize_patch_release(struct vpa_resize_patch *patch);
  * Where the pod cannot take them, boosts that are over go back to the cpu of their markers and
  * nothing else is changed. Fails with VPA_INVALID when an expired marker is unusable or the pod can
  * take neither, with VPA_NOT_FOUND when there is no operation on resources at all. arena: for
- * parsed markers. out was initialised; it is refilled. */
+ * parsed markers. out was initialised; all but `cautious` is refilled. */
 int vpa_resize_patch_build(const struct vpa_pod *pod, const struct vpa_object *vpa,
                            const struct vpa_namespace_limits *limits,
                            const struct vpa_container_plan *plans, vpa_time now,

@@ -35,6 +35,8 @@ void vpa_update_memory_sweep(struct vpa_update_memory *memory,
  */
 void vpa_update_memory_observe(struct vpa_update_memory *memory, const struct vpa_pod *pod,
                                vpa_time now);
+/* Notes that another size was sent to the pod: with the next look the timer starts again. */
+void vpa_update_memory_note_resize(struct vpa_update_memory *memory, const char *uid);
 /* When the status of the resize that was observed last had been seen first. False: no resize. */
 bool vpa_update_memory_resize_since(const struct vpa_update_memory *memory, const char *uid,
                                     vpa_time *out);
@@ -87,6 +89,14 @@ bool vpa_recommendation_lower(const struct vpa_recommendation *now_wanted,
 /* Heap array of the UIDs with an infeasible record, bytewise order; the caller frees the array. */
 const char **vpa_update_memory_infeasible_uids(const struct vpa_update_memory *memory,
                                                size_t *count);
+
+/* How long a refusal holds: the API server, or what refuses in it, may be another one by then. */
+#define VPA_REFUSAL_AGE VPA_HOUR
+/* Notes that the API server refused what a resize of the pod asked for / whether it did of late. */
+void vpa_update_memory_note_refusal(struct vpa_update_memory *memory, const char *uid,
+                                    vpa_time now);
+bool vpa_update_memory_is_refused(const struct vpa_update_memory *memory, const char *uid,
+                                  vpa_time now);
 
 /* Notes what the last resize sent to the pod was: the end of a boost, or an ordinary one. One that
  * an end outlasts is not to be noted. */

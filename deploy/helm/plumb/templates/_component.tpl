@@ -35,7 +35,7 @@ metadata:
     {{- toYaml . | nindent 4 }}
   {{- end }}
 spec:
-  {{- with $values.replicas }}
+  {{- with $root.Values.shadow | ternary 1 $values.replicas }}
   replicas: {{ . }}
   {{- end }}
   revisionHistoryLimit: {{ $values.revisionHistoryLimit }}
@@ -61,7 +61,7 @@ spec:
       {{- include "plumb.pod" . | nindent 6 }}
 {{- end }}
 {{- with $values.podDisruptionBudget }}
-{{- if .enabled }}
+{{- if and .enabled (not $root.Values.shadow) }}
 {{- if and .minAvailable .maxUnavailable }}
 {{- fail (printf "podDisruptionBudget of the %s: minAvailable and maxUnavailable exclude each other; set minAvailable to null" $component) }}
 {{- end }}
@@ -173,10 +173,11 @@ volumes:
 {{- end }}
 {{- end }}
 
-{{/* Flags of leader election and of the shadow, a JSON list. (dict "root" $ "values" .Values.updater) */}}
+{{/* Flags of leader election, or of the shadow, which elects nobody, a JSON list. (dict "root" $ "values" .Values.updater) */}}
 {{- define "plumb.election" -}}
 {{- $args := list }}
-{{- if include "plumb.elects" .values }}
+{{- if .root.Values.shadow }}{{ $args = list "--shadow" }}
+{{- else if include "plumb.elects" .values }}
 {{- $namespace := .values.leaderElection.resourceNamespace | default .root.Release.Namespace }}
 {{- with .values.leaderElection }}
 {{- $args = list "--leader-elect=true" (printf "--leader-elect-resource-namespace=%s" $namespace)
@@ -186,6 +187,5 @@ volumes:
 {{- end }}
 {{- if not .root.Values.warmStandby }}{{ $args = append $args "--standby=false" }}{{ end }}
 {{- end }}
-{{- if .root.Values.shadow }}{{ $args = append $args "--shadow" }}{{ end }}
 {{- toJson $args }}
 {{- end }}

@@ -112,17 +112,32 @@ for an empty value: roles and objects have the names that a daemon is told. As t
 {{- $port }}
 {{- end }}
 
-{{/* Name of the webhook object of the release. With managed certificates it is not that of upstream's chart: the object under that name holds
+{{/* Name of the webhook object: that of the release, else the daemon's preset. With managed certificates it is not that of upstream's chart: the object under that name holds
 the CA that the chart's Job wrote, and no Job writes it again on a rollback. See webhook.yaml. */}}
 {{- define "plumb.webhookName" -}}
 {{- $name := printf "%s-%s" (include "plumb.fullname" .) (include "plumb.managed" . | empty | ternary "webhook-config" "managed-webhook-config") }}
-{{- include "plumb.flag" (list . "admission-controller" "webhook-config-name" $name) }}
+{{- include "plumb.flag" (list . "admission-controller" "webhook-config-name" (include "plumb.ownsWebhook" . | empty | ternary "vpa-webhook-config" $name)) }}
 {{- end }}
 
 {{/* Not empty when Helm owns the webhook object; the daemon owns it with registerWebhook. */}}
 {{- define "plumb.ownsWebhook" -}}
 {{- $admission := .Values.admissionController }}
-{{- if or $admission.certGen.enabled $admission.certManager.enabled (and (or (include "plumb.managed" .) (include "plumb.makesCertificate" .)) (not $admission.registerWebhook)) }}yes{{ end }}
+{{- $given := and $admission.tls.create (kindIs "invalid" $admission.certGen.enabled) }}
+{{- $chosen := or $admission.certGen.enabled $admission.certManager.enabled $given (include "plumb.managed" .) (include "plumb.makesCertificate" .) }}
+{{- if and $admission.enabled $chosen (not $admission.registerWebhook) }}yes{{ end }}
+{{- end }}
+
+{{/* The failurePolicy of what a daemon registered for our Service as long as it did so itself: nobody renews that CA any more. */}}
+{{- define "plumb.leftBehind" -}}
+{{- $service := dict "name" .Values.admissionController.service.name "namespace" .Release.Namespace }}
+{{- $live := lookup "admissionregistration.k8s.io/v1" "MutatingWebhookConfiguration" "" "vpa-webhook-config" | default dict }}
+{{- if and (include "plumb.ownsWebhook" .) (ne (include "plumb.webhookName" .) "vpa-webhook-config") (not (dig "metadata" "annotations" "meta.helm.sh/release-name" "" $live)) }}
+{{- range get $live "webhooks" | default list }}
+{{- if eq (dig "clientConfig" "service" "name" "" .) $service.name }}
+{{- if eq (dig "clientConfig" "service" "namespace" "" .) $service.namespace }}{{ .failurePolicy | default "Fail" }}{{ end }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{/* Asked by every name, because nobody knows which template Helm renders first. */}}

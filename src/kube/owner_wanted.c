@@ -1,0 +1,143 @@
+/*
+ * What views could not answer waits here for the loop. Whoever makes pods makes us ask, so the
+ * room is shared: namespaces have turns, of one that which was asked for last comes first, and
+ * where there is no room the namespace that has most loses its oldest.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "owner_internal.h"
+#include "vpa/base/str.h"
+
+struct want {
+    TAILQ_ENTRY(want) link;
+    struct owner_share *share;
+    struct vpa_controller_key of; /* heap texts */
+    char key[];
+};
+
+struct owner_share { /* of a namespace; it has one at least */
+    TAILQ_ENTRY(owner_share) link;
+    TAILQ_HEAD(wants, want) wants; /* the oldest first */
+    size_t count;
+    char ns[];
+};
+
+struct owner_wanted *owner_wanted_new(struct vpa_owners *owners)
+{
+    struct owner_wanted *w = vpa_xcalloc(1, sizeof(*w));
+
+    atomic_init(&w->refs, 1);
+    pthread_mutex_init(&w->lock, NULL);
+    TAILQ_INIT(&w->turns);
+    w->owners = owners;
+    return w;
+}
+
+void owner_key_release(struct vpa_controller_key *k)
+{
+    free((char *)(uintptr_t)k->ns);
+    free((char *)(uintptr_t)k->kind);
+    free((char *)(uintptr_t)k->name);
+    free((char *)(uintptr_t)k->api_version);
+}
+
+/* The texts are the caller's from now on. */
+static struct vpa_controller_key take_out(struct owner_wanted *w, struct want *want)
+{
+    struct owner_share *share = want->share;
+    struct vpa_controller_key of = want->of;
+
+    TAILQ_REMOVE(&share->wants, want, link);
+    vpa_table_remove(&w->wants, want->key);
+    free(want);
+    if (--share->count == 0) {
+        TAILQ_REMOVE(&w->turns, share, link);
+        vpa_table_remove(&w->shares, share->ns);
+        free(share);
+    }
+    return of;
+}
+
+static void make_room(struct owner_wanted *w, const char *ns)
+{
+    struct owner_share *share = vpa_table_find(&w->shares, ns);
+    struct owner_share *largest = VPA_TABLE_MOST(&w->shares, struct owner_share, count);
+
+    if (!share || share->count < largest->count)
+        share = largest;
+    struct vpa_controller_key gone = take_out(w, TAILQ_FIRST(&share->wants));
+    owner_key_release(&gone);
+}
+
+static struct owner_share *have_share(struct owner_wanted *w, const char *ns)
+{
+    struct owner_share *share = VPA_TABLE_MAKE(&w->shares, ns, struct owner_share, ns);
+
+    if (share->count == 0) {
+        TAILQ_INIT(&share->wants);
+        TAILQ_INSERT_TAIL(&w->turns, share, link);
+    }
+    return share;
+}
+
+/* Whether it was not there yet. */
+static bool add(struct owner_wanted *w, const struct vpa_controller_key *key, const char *text)
+{
+    struct want *want = vpa_table_find(&w->wants, text);
+
+    if (want) {
+        TAILQ_REMOVE(&want->share->wants, want, link);
+        TAILQ_INSERT_TAIL(&want->share->wants, want, link);
+        return false;
+    }
+    if (w->wants.count == OWNER_WANTED_MAX)
+        make_room(w, key->ns);
+    want = VPA_TABLE_MAKE(&w->wants, text, struct want, key);
+    want->share = have_share(w, key->ns);
+    want->of = (struct vpa_controller_key){vpa_xstrdup(key->ns), vpa_xstrdup(key->kind),
+                                           vpa_xstrdup(key->name), vpa_xstrdup(key->api_version)};
+    TAILQ_INSERT_TAIL(&want->share->wants, want, link);
+    want->share->count++;
+    return true;
+}
+
+void owner_wanted_add(struct owner_wanted *w, const struct vpa_controller_key *key)
+{
+    vpa_auto_buf text = VPA_BUF(VPA_KUBE_PATH_MAX);
+
+    owner_scale_key(&text, key);
+    pthread_mutex_lock(&w->lock);
+    if (w->owners && add(w, key, vpa_buf_text(&text)))
+        vpa_loop_post(w->owners->loop, owner_scales_wanted, w->owners);
+    pthread_mutex_unlock(&w->lock);
+}
+
+bool owner_wanted_take(struct owner_wanted *w, struct vpa_controller_key *out)
+{
+    struct owner_share *share;
+
+    pthread_mutex_lock(&w->lock);
+    share = TAILQ_FIRST(&w->turns);
+    if (share) {
+        TAILQ_REMOVE(&w->turns, share, link);
+        TAILQ_INSERT_TAIL(&w->turns, share, link);
+        *out = take_out(w, TAILQ_LAST(&share->wants, wants));
+    }
+    pthread_mutex_unlock(&w->lock);
+    return share != NULL;
+}
+
+void owner_wanted_unref(struct owner_wanted *w)
+{
+    struct vpa_controller_key k;
+
+    if (atomic_fetch_sub(&w->refs, 1) != 1)
+        return;
+    while (owner_wanted_take(w, &k))
+        owner_key_release(&k);
+    vpa_table_release(&w->wants);
+    vpa_table_release(&w->shares);
+    pthread_mutex_destroy(&w->lock);
+    free(w);
+}
