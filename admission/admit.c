@@ -369,7 +369,7 @@ static void tell_failed_patch(struct admission *a, const struct vpa_patch_facts 
     VPA_ERROR("Cannot calculate the patch of a pod, admitting it as it is", VPA_KERR(err),
               VPA_KV("namespace", facts->pod->meta.ns), VPA_KV("pod", facts->pod->meta.name),
               VPA_KV("vpa", facts->vpa->meta.name));
-    a->result->calculation_failed = true;
+    a->result->calculation_error = vpa_arena_strdup(a->arena, err->text);
     decided_by(a, facts,
                &(struct vpa_ledger_entry){.decision = ADMITTED_AS_IT_IS,
                                           .rule = "the patch cannot be calculated",

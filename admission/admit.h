@@ -40,7 +40,7 @@ enum admit_status { ADMIT_ERROR, ADMIT_SKIPPED, ADMIT_APPLIED };
 struct admit_result {
     enum admit_resource resource;
     enum admit_status status;
-    bool calculation_failed;
+    const char *calculation_error; /* why there is no patch, in the arena; NULL: it did not fail */
     /* The request is none that an API server sends: what to log, NULL otherwise; the reason is in
      * the arena. */
     const char *complaint;

@@ -146,7 +146,7 @@ static void count(const struct admit_result *result, int64_t received, int64_t r
 
     if (result->resource == ADMIT_POD)
         vpa_metric_inc(&meter_pods, result->status == ADMIT_APPLIED ? "true" : "false");
-    if (result->calculation_failed)
+    if (result->calculation_error)
         vpa_metric_inc(&meter_calculation_failures);
     vpa_metric_observe(&meter_step_seconds, seconds_between(received, read), "read_request");
     vpa_metric_observe(&meter_step_seconds, seconds_between(read, admitted), "admit");

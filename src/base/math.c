@@ -159,6 +159,13 @@ double vpa_ldexp(double x, int64_t e)
     return ldexp(x, (int)e);
 }
 
+int vpa_double_compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
 int64_t vpa_trunc_int64(double x)
 {
     if (!(x >= -0x1p63 && x < 0x1p63))

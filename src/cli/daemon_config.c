@@ -253,6 +253,15 @@ static void take_daemon(struct search *s, const struct vpa_json *deployment, boo
     }
 }
 
+static void note_readiness(struct cli_installed *at, const struct vpa_json *deployment)
+{
+    int64_t ready = 0;
+
+    (void)vpa_json_int64(vpa_json_at(deployment, "status.readyReplicas"), &ready);
+    at->found = true;
+    at->idle = vpa_json_find(deployment, "status") && ready == 0;
+}
+
 static int on_deployment(void *ctx, const struct vpa_json *deployment, struct vpa_error *err)
 {
     struct search *s = ctx;
@@ -261,9 +270,11 @@ static int on_deployment(void *ctx, const struct vpa_json *deployment, struct vp
     if (s->found)
         return 0;
     take_daemon(s, deployment, false);
-    if (s->found)
-        *s->at = (struct cli_installed){copy_of(s->cli, deployment, "metadata.namespace"),
-                                        copy_of(s->cli, deployment, "metadata.name")};
+    if (!s->found)
+        return 0;
+    *s->at = (struct cli_installed){.ns = copy_of(s->cli, deployment, "metadata.namespace"),
+                                    .name = copy_of(s->cli, deployment, "metadata.name")};
+    note_readiness(s->at, deployment);
     return 0;
 }
 
@@ -290,9 +301,11 @@ static bool find_deployment(struct search *s, struct vpa_error *err)
 {
     const struct vpa_json *deployment;
 
-    *s->at = (struct cli_installed){CLI_KUBE_SYSTEM, cli_daemon_names[s->which]};
+    *s->at = (struct cli_installed){.ns = CLI_KUBE_SYSTEM, .name = cli_daemon_names[s->which]};
     if (cli_get(s->cli, &cli_deployments, s->at->ns, s->at->name, &deployment, err) == 0) {
         take_daemon(s, deployment, true);
+        if (s->found)
+            note_readiness(s->at, deployment);
         vpa_fail(err, VPA_NOT_FOUND, "%s runs no such container that acts", s->at->name);
     }
     return s->found || (err->code == VPA_NOT_FOUND && search_deployment(s));

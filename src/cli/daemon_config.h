@@ -45,6 +45,8 @@ const char *cli_installation(struct cli *cli);
 /* The Deployment of a daemon. */
 struct cli_installed {
     const char *ns, *name;
+    bool found;
+    bool idle; /* found, and its status says that none of its pods is ready */
 };
 /* Defaults, then the flags of the option --updater-flags or --recommender-flags, else of the
  * Deployment vpa-updater, vpa-recommender or vpa-admission-controller in kube-system, or else of

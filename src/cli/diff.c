@@ -12,6 +12,7 @@
 #include "vpa/api/limit_range.h"
 #include "vpa/base/str.h"
 #include "vpa/policy/capping.h"
+#include "vpa/policy/decision.h"
 #include "vpa/policy/match.h"
 #include "vpa/policy/update_mode.h"
 
@@ -64,11 +65,23 @@ static void leave_off(struct difference *d)
     if (!has_mode_off(d))
         return;
     cli_config_read(d->cli, CLI_ADMISSION_CONTROLLER, &webhook, NULL);
-    if (!webhook.admission.common.gates.cpu_startup_boost)
-        return;
-    for (size_t i = 0; i < d->pod.container_count; i++)
-        if (vpa_policy_is_off(&d->vpa->resource_policy, d->pod.containers[i].name))
-            d->plans[i] = (struct vpa_container_plan){0};
+    if (webhook.admission.common.gates.cpu_startup_boost)
+        vpa_decision_leave_off(&d->pod, d->vpa, d->plans);
+}
+
+/* The API server would refuse such pods, and the webhook gives them nothing. */
+static int check_fit(const struct difference *d, const struct vpa_namespace_limits *limits,
+                     struct vpa_error *err)
+{
+    struct vpa_arena *arena = &d->cli->arena;
+    const struct vpa_resources *wanted =
+        vpa_plans_resources(arena, d->plans, d->pod.container_count);
+
+    if (!vpa_capping_is_bounded(&d->pod, limits) ||
+        vpa_capping_fits(arena, &d->pod, limits, wanted, err) == 0)
+        return 0;
+    return vpa_wrap(err, "the pods of %s %s cannot have what VPA %s recommends", d->workload.kind,
+                    d->workload.name, d->vpa->meta.name);
 }
 
 static int plan(struct difference *d, struct vpa_error *err)
@@ -84,7 +97,7 @@ static int plan(struct difference *d, struct vpa_error *err)
     if (vpa_capping_plan(&d->cli->arena, d->vpa, &d->pod, &limits, &d->plans, err) < 0)
         return -1;
     leave_off(d);
-    return 0;
+    return check_fit(d, &limits, err);
 }
 
 static void put_resources(struct vpa_json_writer *w, const struct vpa_container *container,

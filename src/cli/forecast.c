@@ -9,9 +9,13 @@
 #include "../../updater/paused.h"
 #include "../../updater/updater.h"
 #include "daemon_config.h"
+#include "lists.h"
+#include "vpa/api/lease.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/panic.h"
 #include "vpa/daemon/status_lease.h"
+
+#define LEASE_OLD VPA_MINUTE /* clocks may differ by so much */
 
 /* ---- what the pass asks ---- */
 
@@ -127,17 +131,23 @@ static int on_write(void *ctx, const char *method, const char *target, const cha
 
 /* ---- the pass ---- */
 
+const struct vpa_condition *cli_true_condition(const struct vpa_object *vpa, const char *type)
+{
+    for (size_t i = 0; i < vpa->condition_count; i++)
+        if (vpa_str_eq(vpa->conditions[i].type, type) &&
+            vpa_str_eq(vpa->conditions[i].status, "True"))
+            return &vpa->conditions[i];
+    return NULL;
+}
+
 /* What a condition of the VPA says about a breaker that is open; the pass has read it too. */
 static const char *paused_text(struct cli_forecast *f, const struct vpa_object *vpa)
 {
-    for (size_t i = 0; i < vpa->condition_count; i++) {
-        const struct vpa_condition *c = &vpa->conditions[i];
+    const struct vpa_condition *c = cli_true_condition(vpa, PAUSED_EVICTIONS);
 
-        if ((vpa_str_eq(c->type, PAUSED_EVICTIONS) || vpa_str_eq(c->type, PAUSED_RESIZES)) &&
-            vpa_str_eq(c->status, "True"))
-            return vpa_arena_printf(&f->arena, "%s: %s", c->type, c->message);
-    }
-    return NULL;
+    if (!c)
+        c = cli_true_condition(vpa, PAUSED_RESIZES);
+    return c ? vpa_arena_printf(&f->arena, "%s: %s", c->type, c->message) : NULL;
 }
 
 static void on_work(void *ctx, const struct work *w)
@@ -226,6 +236,60 @@ static void look_at_webhook(struct cli_forecast *f)
     }
 }
 
+/* By the API server's clock. */
+static vpa_duration age_of(struct cli_forecast *f, vpa_time t)
+{
+    return vpa_time_sub(cli_now(f->cli), t) - vpa_kube_client_ahead(f->cli->client);
+}
+
+/* Why nobody holds the Lease of the leader, or NULL. */
+static const char *why_no_leader(struct cli_forecast *f)
+{
+    static const struct cli_kind leases = {"coordination.k8s.io/v1", "leases", ""};
+    const struct vpa_leader_flags *leader = &f->config.leader;
+    const char *ns = leader->resource_namespace, *name = leader->resource_name;
+    const struct vpa_json *object;
+    struct vpa_lease lease;
+    struct vpa_error err;
+
+    if (cli_get(f->cli, &leases, ns, name, &object, &err) < 0) {
+        if (err.code == VPA_NOT_FOUND)
+            return vpa_arena_printf(&f->arena, "the Lease %s/%s does not exist", ns, name);
+        cli_note(f->cli, "whether an updater leads is not known: the Lease %s/%s: %s", ns, name,
+                 err.text);
+        return NULL;
+    }
+    if (vpa_lease_decode(&f->arena, object, &lease, &err) < 0)
+        return vpa_arena_printf(&f->arena, "the Lease %s/%s: %s", ns, name, err.text);
+    if (!*lease.spec.holder || vpa_time_is_unset(lease.spec.renew_time))
+        return vpa_arena_printf(&f->arena, "nobody holds the Lease %s/%s", ns, name);
+
+    vpa_duration age = age_of(f, lease.spec.renew_time);
+    vpa_duration least = lease.spec.duration_seconds * VPA_SECOND;
+
+    if (age <= least || age <= LEASE_OLD)
+        return NULL;
+    return vpa_arena_printf(&f->arena, "the Lease %s/%s was renewed %lld s ago", ns, name,
+                            (long long)(age / VPA_SECOND));
+}
+
+/* An updater that does not run makes no pass. */
+static void look_at_updater(struct cli_forecast *f)
+{
+    const char *why = f->config.leader.elect && !f->standstill ? why_no_leader(f) : NULL;
+
+    if (f->standstill)
+        return;
+    if (why)
+        f->standstill = vpa_arena_printf(&f->arena, "no updater leads: %s", why);
+    else if (!f->config.leader.elect && f->at.idle)
+        f->standstill =
+            vpa_arena_printf(&f->arena, "no updater runs: no pod of Deployment %s/%s is ready",
+                             f->at.ns, f->at.name);
+    else if (!f->config.leader.elect && !f->at.found)
+        cli_note(f->cli, "no Deployment of an updater is found: whether one runs is not known");
+}
+
 static int connect_dry(struct cli_forecast *f, struct vpa_error *err)
 {
     const struct cli_dry_handler handler = {
@@ -253,6 +317,47 @@ static int run_pass(struct cli_forecast *f, struct vpa_error *err)
     updater_pass(f->updater);
     tell_of_turns(f);
     return 0;
+}
+
+/* How many VPAs of each namespace have paused evictions: by namespace, the count as a pointer. */
+static void count_paused(const struct cli_forecast *f, struct vpa_table *paused)
+{
+    for (size_t i = 0; i < f->vpa_count; i++) {
+        const char *ns = f->vpas[i]->meta.ns;
+
+        if (cli_true_condition(f->vpas[i], PAUSED_EVICTIONS))
+            vpa_table_put(paused, ns, (void *)((uintptr_t)vpa_table_find(paused, ns) + 1));
+    }
+}
+
+/* The breakers of a namespace and of the cluster are in the updater's memory alone; as many VPAs or
+ * namespaces as open them may have done so. */
+static void doubt_evictions(struct cli_forecast *f)
+{
+    struct vpa_table paused = {0};
+    const char *key;
+    void *value;
+
+    count_paused(f, &paused);
+    for (size_t i = 0; vpa_table_next(&f->verdicts, &i, &key, &value);) {
+        struct cli_verdict *v = value;
+        size_t count = (uintptr_t)vpa_table_find(&paused, v->ns);
+
+        if (v->action != CLI_ACTION_EVICT)
+            continue;
+        if (count >= VPA_PROOF_ROW)
+            v->why = vpa_arena_printf(
+                &f->arena,
+                "perhaps: its namespace may be paused, where %zu VPAs have " PAUSED_EVICTIONS
+                "; %s",
+                count, v->why);
+        else if (paused.count >= VPA_PROOF_ROW)
+            v->why = vpa_arena_printf(&f->arena,
+                                      "perhaps: the cluster may be paused, where VPAs of %zu "
+                                      "namespaces have " PAUSED_EVICTIONS "; %s",
+                                      paused.count, v->why);
+    }
+    vpa_table_release(&paused);
 }
 
 static void keep_objects(struct cli_forecast *f)
@@ -293,6 +398,7 @@ static int prepare(struct cli_forecast *f, const char *ns, struct vpa_error *err
     f->config = config.updater;
     f->standstill = cli_panic(f->cli, f->at.ns);
     look_at_webhook(f);
+    look_at_updater(f);
     choose_namespace(f, ns);
     f->config.use_admission_status = false;
     f->config.eviction_rate_limit = -1;
@@ -309,6 +415,7 @@ struct cli_forecast *cli_forecast_new(struct cli *cli, const char *ns, struct vp
         return NULL;
     }
     keep_objects(f);
+    doubt_evictions(f);
     return f;
 }
 

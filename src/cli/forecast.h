@@ -5,7 +5,9 @@
  * would for the PodDisruptionBudgets as they are.
  *
  * What only the running daemon knows is not in it: for how long it has watched a resize, which
- * resizes a node refused, which evicted pods it waits for, and its rate limit.
+ * resizes a node refused, which evicted pods it waits for, and its rate limit. Whether a namespace
+ * or the cluster is paused is guessed from the conditions of VPAs: an eviction is told with a
+ * "perhaps" then.
  *
  *     struct cli_forecast *forecast = cli_forecast_new(cli, "shop", &err);
  *     const struct cli_verdict *v = cli_forecast_find(forecast, "shop", "web-0");
@@ -50,6 +52,8 @@ void cli_forecast_free(struct cli_forecast *forecast); /* NULL is allowed */
 const struct cli_verdict *cli_forecast_find(const struct cli_forecast *forecast, const char *ns,
                                             const char *pod);
 
+/* NULL: the VPA has no condition of that type that is true. */
+const struct vpa_condition *cli_true_condition(const struct vpa_object *vpa, const char *type);
 /* That the panic button of the daemons in a namespace is pressed, in the arena of the command, or
  * NULL; what may not be looked for is noted. */
 const char *cli_panic(struct cli *cli, const char *ns);

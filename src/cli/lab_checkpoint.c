@@ -253,8 +253,7 @@ static int put_histogram(struct collection *c, struct cli_table *table, const st
 {
     struct vpa_aggregate a;
 
-    vpa_aggregate_init(&a, &c->aggregation, VPA_TIME_UNSET);
-    int result = vpa_aggregate_load(&a, &item->checkpoint.status, err);
+    int result = cli_stored_load(c->cli, &c->aggregation, &item->checkpoint, &a, err);
     for (size_t i = 0; result == 0 && i < c->policy_count; i++) {
         const struct vpa_estimator *e = &c->policies[i].estimator;
         struct vpa_history history = vpa_aggregate_history(&a);

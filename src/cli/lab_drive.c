@@ -35,19 +35,6 @@ static int read_second(struct drive *d, const char *text, struct vpa_error *err)
     return 0;
 }
 
-/* "-" is an unknown value. */
-static int read_value(const char *text, const char *what, double *out, struct vpa_error *err)
-{
-    *out = NAN;
-    if (strcmp(text, "-") == 0)
-        return 0;
-    if (vpa_double_parse(text, out, err) < 0)
-        return vpa_wrap(err, "%s", what);
-    if (!isfinite(*out) || *out < 0.0)
-        return vpa_fail(err, VPA_INVALID, "%s: %.40s is not a usage", what, text);
-    return 0;
-}
-
 static void put_value(FILE *out, double value)
 {
     char text[VPA_DOUBLE_TEXT_MAX];
@@ -96,8 +83,8 @@ static int on_sample(struct drive *d, char *const *words, struct vpa_error *err)
     double cpu;
     double memory;
 
-    if (read_second(d, words[1], err) < 0 || read_value(words[2], "cpu", &cpu, err) < 0 ||
-        read_value(words[3], "memory", &memory, err) < 0)
+    if (read_second(d, words[1], err) < 0 || lab_usage_parse(words[2], "-", "cpu", &cpu, err) < 0 ||
+        lab_usage_parse(words[3], "-", "memory", &memory, err) < 0)
         return -1;
     lab_run_sample(d->run, d->second, cpu, memory);
     return 0;
@@ -107,7 +94,8 @@ static int on_oom(struct drive *d, char *const *words, struct vpa_error *err)
 {
     double limit;
 
-    if (read_second(d, words[1], err) < 0 || read_value(words[2], "limit", &limit, err) < 0)
+    if (read_second(d, words[1], err) < 0 ||
+        lab_usage_parse(words[2], "-", "limit", &limit, err) < 0)
         return -1;
     if (isnan(limit))
         return vpa_fail(err, VPA_INVALID, "limit: \"-\" was not hit by anybody");

@@ -4,23 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vpa/base/math.h"
 #include "vpa/base/mem.h"
 #include "vpa/model/measure.h"
 
 #define LEAST_DAY_SECONDS (6 * 3600)
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Linear between the neighbours, as most tools have it. Sorts the values. */
 static double percentile(double *values, size_t count, double p)
 {
-    qsort(values, count, sizeof(*values), compare_doubles);
+    qsort(values, count, sizeof(*values), vpa_double_compare);
     double place = p * (double)(count - 1);
     size_t below = (size_t)place;
     double next = below + 1 < count ? values[below + 1] : values[below];

@@ -127,6 +127,15 @@ static const char *container_of(struct cli *cli, const char *path, const struct 
     return vpa_arena_strdup(&cli->arena, trace->id);
 }
 
+static void note_left_out(struct cli *cli, const struct vpa_object *vpa, const char *container)
+{
+    vpa_auto_buf names = VPA_BUF(VPA_ERROR_TEXT_MAX);
+
+    lab_story_left_out(vpa, container, &names);
+    if (names.len)
+        cli_note(cli, "not replayed: %s", vpa_buf_text(&names));
+}
+
 int lab_replay_config(struct cli *cli, const char *path, struct vpa_error *err)
 {
     const char *config = cli_option(cli, "config");
@@ -140,10 +149,13 @@ int lab_replay_config(struct cli *cli, const char *path, struct vpa_error *err)
                         "replay needs --config FILE with a VerticalPodAutoscaler");
     if (read_vpa(cli, config, &vpa, err) < 0 || read_history(cli, path, &trace, err) < 0)
         return -1;
-    int result = lab_story_tell(&vpa, container_of(cli, path, &trace), &trace, &story, err);
+    const char *container = container_of(cli, path, &trace);
+    int result = lab_story_tell(&vpa, container, &trace, &story, err);
     lab_trace_release(&trace);
-    if (result == 0)
+    if (result == 0) {
+        note_left_out(cli, &vpa, container);
         print_events(cli, &story);
+    }
     if (result == 0 && svg)
         result = write_picture(&story, svg, err);
     lab_story_release(&story);

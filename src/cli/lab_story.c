@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "vpa/api/pod.h"
+#include "vpa/base/math.h"
 #include "vpa/base/str.h"
 #include "vpa/json/json.h"
 #include "vpa/model/algorithm.h"
 #include "vpa/model/recommend.h"
+#include "vpa/policy/boost.h"
 #include "vpa/policy/capping.h"
 #include "vpa/policy/priority.h"
 
@@ -18,10 +20,12 @@
 struct telling {
     const struct vpa_object *vpa;
     const char *container;
+    struct vpa_settings settings; /* of its policy */
     struct vpa_knowledge *knowledge;
     struct vpa_arena arena; /* of one window */
     struct vpa_recommendation capped;
-    struct vpa_quantity request[VPA_KINDS]; /* their texts live in request_arena */
+    struct vpa_quantity request[VPA_KINDS]; /* their texts live in requests */
+    bool requested[VPA_KINDS];              /* false: the policy does not control it */
     struct vpa_arena requests;
     bool started;
     bool acts;     /* the update mode changes running pods */
@@ -64,10 +68,20 @@ static void learn(struct telling *t, const struct lab_trace *trace, size_t w,
         vpa_knowledge_add(t->knowledge, &usage);
 }
 
+static bool controls(const struct vpa_settings *s, enum vpa_kind kind)
+{
+    for (size_t i = 0; i < s->controlled_count; i++)
+        if (s->controlled[i] == kind)
+            return true;
+    return !s->has_controlled;
+}
+
 /* False while nothing is recommended. */
 static bool recommend(struct telling *t, vpa_time now)
 {
-    struct vpa_container_estimate item = {.container = t->container, .controlled = {true, true}};
+    struct vpa_container_estimate item = {.container = t->container,
+                                          .controlled = {controls(&t->settings, VPA_KIND_CPU),
+                                                         controls(&t->settings, VPA_KIND_MEMORY)}};
     struct vpa_estimates estimates = {.items = &item, .count = 1};
     struct vpa_rendering rendering;
 
@@ -112,6 +126,7 @@ static void take_target(struct telling *t)
     copy = vpa_resource_list_copy(&t->requests, target);
     for (enum vpa_kind kind = VPA_KIND_CPU; kind < VPA_KINDS; kind++) {
         const struct vpa_quantity *q = vpa_resource_find(&copy, vpa_kind_name(kind));
+        t->requested[kind] = q != NULL;
         t->request[kind] = q ? *q : (struct vpa_quantity){0};
     }
 }
@@ -133,11 +148,16 @@ static int make_pod(struct telling *t, struct vpa_pod *pod, struct vpa_error *er
     vpa_buf_puts(&text, "{\"metadata\":{\"name\":\"pod\",\"namespace\":\"lab\"},\"spec\":{"
                         "\"containers\":[{\"name\":");
     vpa_json_escape(&text, t->container);
-    vpa_buf_puts(&text, ",\"resources\":{\"requests\":{\"cpu\":\"");
-    vpa_quantity_format_text(&t->request[VPA_KIND_CPU], &text);
-    vpa_buf_puts(&text, "\",\"memory\":\"");
-    vpa_quantity_format_text(&t->request[VPA_KIND_MEMORY], &text);
-    vpa_buf_puts(&text, "\"}}}]},\"status\":{\"phase\":\"Running\",\"startTime\":");
+    vpa_buf_puts(&text, ",\"resources\":{\"requests\":{");
+    for (enum vpa_kind kind = VPA_KIND_CPU; kind < VPA_KINDS; kind++) {
+        if (!t->requested[kind])
+            continue;
+        vpa_buf_printf(&text, "%s\"%s\":\"", kind && t->requested[0] ? "," : "",
+                       vpa_kind_name(kind));
+        vpa_quantity_format_text(&t->request[kind], &text);
+        vpa_buf_putc(&text, '"');
+    }
+    vpa_buf_puts(&text, "}}}]},\"status\":{\"phase\":\"Running\",\"startTime\":");
     put_time(&text, t->pod_start);
     vpa_buf_puts(&text, ",\"containerStatuses\":[{\"name\":");
     vpa_json_escape(&text, t->container);
@@ -206,10 +226,11 @@ static void use(struct telling *t, const struct lab_trace *trace, size_t w, stru
     m->usage[VPA_KIND_MEMORY] = trace->memory ? trace->memory[w] : NAN;
     for (enum vpa_kind kind = VPA_KIND_CPU; kind < VPA_KINDS; kind++) {
         m->request[kind] = NAN;
-        if (t->started && kind == VPA_KIND_CPU)
-            m->request[kind] = (double)vpa_quantity_milli_value(&t->request[kind]) / 1000.0;
-        else if (t->started)
-            m->request[kind] = (double)vpa_quantity_value(&t->request[kind]);
+        if (!t->started || !t->requested[kind])
+            continue;
+        m->request[kind] = kind == VPA_KIND_CPU
+                               ? (double)vpa_quantity_milli_value(&t->request[kind]) / 1000.0
+                               : (double)vpa_quantity_value(&t->request[kind]);
     }
     if (!t->acts || !(m->usage[VPA_KIND_MEMORY] > m->request[VPA_KIND_MEMORY]))
         return;
@@ -250,7 +271,30 @@ static void count_events(struct lab_story *s)
 
 /* ---- the VPA object ---- */
 
-static struct vpa_method *choose(const struct vpa_object *vpa, struct vpa_error *err)
+/* What the policy says beside the flags, as parameters of VPA's own; other algorithms take nothing
+ * from it. */
+static int set_policy(struct vpa_parameters *p, const struct vpa_settings *s, struct vpa_error *err)
+{
+    char interval[VPA_DURATION_TEXT_MAX], ratio[VPA_DOUBLE_TEXT_MAX], bytes[VPA_DOUBLE_TEXT_MAX];
+    vpa_auto_free char *count = vpa_xprintf("%" PRId64, s->memory_interval_count);
+    const struct {
+        const char *key, *text;
+    } values[] = {{"memory-aggregation-interval", interval},
+                  {"memory-aggregation-interval-count", count},
+                  {"oom-bump-up-ratio", ratio},
+                  {"oom-min-bump-up-bytes", bytes}};
+
+    vpa_duration_format(s->memory_interval, interval);
+    vpa_double_format_go(s->oom_bump_up_ratio, ratio);
+    vpa_double_format_go(s->oom_min_bump_up, bytes);
+    for (size_t i = 0; i < VPA_COUNT(values); i++)
+        if (vpa_parameters_set(p, values[i].key, values[i].text, err) < 0)
+            return vpa_wrap(err, "the container policy: %s", values[i].key);
+    return 0;
+}
+
+static struct vpa_method *choose(const struct vpa_object *vpa, const struct vpa_settings *settings,
+                                 struct vpa_error *err)
 {
     const char *name = vpa->recommender_count ? vpa->recommenders[0] : VPA_ALGORITHM_VPA;
     const char *slash = strrchr(name, '/');
@@ -266,7 +310,9 @@ static struct vpa_method *choose(const struct vpa_object *vpa, struct vpa_error 
         return NULL;
     }
     vpa_parameters_init(&p, algorithm);
-    if (vpa_parameters_annotate(&p, &vpa->meta.annotations, err) == 0)
+    if ((!vpa_str_eq(vpa_algorithm_name(algorithm), VPA_ALGORITHM_VPA) ||
+         set_policy(&p, settings, err) == 0) &&
+        vpa_parameters_annotate(&p, &vpa->meta.annotations, err) == 0)
         m = vpa_method_new(&p, err);
     vpa_parameters_release(&p);
     return m;
@@ -280,14 +326,50 @@ static const char *container_of(const struct vpa_object *vpa, const char *given)
     return given ? given : "app";
 }
 
+static void read_settings(const struct vpa_container_policy *policy, struct vpa_settings *out)
+{
+    struct vpa_aggregation defaults;
+
+    vpa_aggregation_init(&defaults);
+    vpa_settings_init(out, &defaults);
+    vpa_settings_apply_policy(out, policy, defaults.per_vpa_config);
+    vpa_aggregation_release(&defaults);
+}
+
+void lab_story_left_out(const struct vpa_object *vpa, const char *container, struct vpa_buf *out)
+{
+    const struct vpa_resource_policy *policies = &vpa->resource_policy;
+    const char *name = container_of(vpa, container);
+    const struct {
+        const char *name;
+        bool given;
+    } parts[] = {
+        {"minReplicas", vpa->min_replicas.present},
+        {"evictionRequirements", vpa->has_eviction_requirements},
+        {"startupBoost", vpa_boost_find(vpa, name) != NULL},
+        {"controlledValues RequestsOnly",
+         !vpa_str_eq(vpa_controlled_values(policies, name), "RequestsAndLimits")},
+    };
+
+    for (size_t i = 0; i < VPA_COUNT(parts); i++)
+        if (parts[i].given)
+            vpa_buf_printf(out, "%s%s", out->len ? ", " : "", parts[i].name);
+}
+
 int lab_story_tell(const struct vpa_object *vpa, const char *container, const struct lab_trace *t,
                    struct lab_story *out, struct vpa_error *err)
 {
     const char *mode = vpa_object_mode(vpa);
-    struct vpa_method *method = choose(vpa, err);
     struct telling telling = {.vpa = vpa, .container = container_of(vpa, container)};
+    struct vpa_method *method;
     int result = 0;
 
+    if (vpa_policy_is_off(&vpa->resource_policy, telling.container))
+        return vpa_fail(err, VPA_INVALID,
+                        "the policy of container %.60s has mode Off: nothing is recommended for it",
+                        telling.container);
+    read_settings(vpa_policy_find(&vpa->resource_policy, telling.container), &telling.settings);
+    method = choose(vpa, &telling.settings, err);
     if (!method)
         return -1;
     telling.acts = strcmp(mode, "Off") != 0 && strcmp(mode, "Initial") != 0;

@@ -1,7 +1,7 @@
 /*
  * What would have happened to one container under a VPA object over a recorded history: `lab
  * replay`. The recommendation is the recommender's (algorithm and annotations of the object,
- * rendering, minAllowed and maxAllowed), what follows from it the updater's (vpa_priority_admit on
+ * rendering, the container policy), what follows from it the updater's (vpa_priority_admit on
  * a pod of that container), both with their default flags.
  *
  * The pod begins with the first recommendation there is. With an update mode that acts on running
@@ -37,9 +37,13 @@ struct lab_story {
 };
 void lab_story_release(struct lab_story *s);
 /* The container NULL: the first that the policies of the object name, else "app". Borrows the
- * object and the name. VPA_INVALID: an algorithm that is not there, a wrong annotation. */
+ * object and the name. VPA_INVALID: an algorithm that is not there, a wrong annotation, a policy of
+ * mode Off. */
 int lab_story_tell(const struct vpa_object *vpa, const char *container, const struct lab_trace *t,
                    struct lab_story *out, struct vpa_error *err) VPA_MUST_CHECK;
+/* What the object says about that container and the story leaves out: "minReplicas, startupBoost";
+ * nothing: "". */
+void lab_story_left_out(const struct vpa_object *vpa, const char *container, struct vpa_buf *out);
 /* A picture of it: usage, target, bounds, requests, kills and changes, for CPU and for memory. */
 void lab_story_draw(const struct lab_story *s, struct vpa_buf *svg);
 

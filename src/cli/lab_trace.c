@@ -56,16 +56,16 @@ void lab_samples_add(struct lab_samples *s, int64_t second, double cpu, double m
     s->memory[s->count++] = memory;
 }
 
-/* An empty field is an unknown value. */
-static int read_value(const char *text, const char *what, double *out, struct vpa_error *err)
+int lab_usage_parse(const char *text, const char *unknown, const char *what, double *out,
+                    struct vpa_error *err)
 {
     *out = NAN;
-    if (!*text)
+    if (strcmp(text, unknown) == 0)
         return 0;
     if (vpa_double_parse(text, out, err) < 0)
         return vpa_wrap(err, "%s", what);
     if (!isfinite(*out) || *out < 0.0)
-        return vpa_fail(err, VPA_INVALID, "%s: %s is not a usage", what, text);
+        return vpa_fail(err, VPA_INVALID, "%s: %.40s is not a usage", what, text);
     return 0;
 }
 
@@ -88,8 +88,8 @@ static int read_line(char *line, struct lab_samples *s, struct vpa_error *err)
                         line);
     if (second < 0 || second > INT64_C(253402300799))
         return vpa_fail(err, VPA_INVALID, "timestamp_seconds: %s is not a time of our era", line);
-    if (read_value(cpu_text, "cpu_cores", &cpu, err) < 0 ||
-        read_value(memory_text, "memory_bytes", &memory, err) < 0)
+    if (lab_usage_parse(cpu_text, "", "cpu_cores", &cpu, err) < 0 ||
+        lab_usage_parse(memory_text, "", "memory_bytes", &memory, err) < 0)
         return -1;
     lab_samples_add(s, second, cpu, memory);
     return 0;

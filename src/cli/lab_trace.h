@@ -51,6 +51,9 @@ void lab_traces_release(struct lab_traces *t);
  * there. */
 int lab_traces_read_index(const char *folder, const char *path, struct lab_traces *out,
                           struct vpa_error *err) VPA_MUST_CHECK;
+/* Cores or bytes; NaN where the text is the one for an unknown value. what: for the error. */
+int lab_usage_parse(const char *text, const char *unknown, const char *what, double *out,
+                    struct vpa_error *err) VPA_MUST_CHECK;
 /* Samples by time, before they are folded. */
 struct lab_samples {
     int64_t *second;

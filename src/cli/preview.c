@@ -152,9 +152,8 @@ static int read_answer(struct cli *cli, const struct vpa_buf *answer,
     const struct vpa_json *root;
     vpa_auto_buf patch = VPA_BUF(POD_MAX);
 
-    out->why_not = result->owner_error ? result->owner_error : "";
-    if (result->calculation_failed)
-        out->why_not = "the calculation fails (LimitRanges that cannot be read?)";
+    out->why_not =
+        result->calculation_error ? result->calculation_error : vpa_or_empty(result->owner_error);
     if (vpa_json_parse(&cli->arena, answer->data, answer->len, &root, err) < 0)
         return -1;
 

@@ -9,6 +9,7 @@
 
 #include "output.h"
 #include "workloads.h"
+#include "vpa/base/math.h"
 #include "vpa/base/str.h"
 
 struct comparison {
@@ -90,20 +91,13 @@ static void compare_all(struct comparison *c, const struct cli_vpas *here,
     }
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static void sum_up(struct comparison *c)
 {
     if (c->count == 0) {
         cli_note(c->cli, "there is nothing to compare");
         return;
     }
-    qsort(c->distances, c->count, sizeof(*c->distances), by_size);
+    qsort(c->distances, c->count, sizeof(*c->distances), vpa_double_compare);
     cli_note(c->cli,
              "%zu targets: half of them differ by %.0f%% or less, nine of ten by %.0f%%, the "
              "last by %.0f%%; %zu VPAs without a counterpart",

@@ -81,38 +81,36 @@ static const struct vpa_quantity *of_status(const struct show *s, const char *co
 }
 
 static void add_picture(struct show *s, const char *container, enum vpa_kind kind,
-                        const struct vpa_checkpoint_status *status)
+                        const struct vpa_aggregate *a)
 {
-    const struct vpa_histogram_checkpoint *stored =
-        kind == VPA_KIND_CPU ? &status->cpu : &status->memory;
-    struct vpa_history history = {.first_sample = status->first_sample_start,
-                                  .last_sample = status->last_sample_start,
-                                  .sample_count = status->total_samples_count};
-    struct vpa_histogram h;
-    struct vpa_error err;
+    const struct vpa_histogram *h = kind == VPA_KIND_CPU ? &a->cpu.h : &a->memory.h;
+    struct vpa_history history = vpa_aggregate_history(a);
+    struct picture *p;
 
-    vpa_histogram_init(&h, kind == VPA_KIND_CPU ? &s->aggregation.cpu_options
-                                                : &s->aggregation.memory_options);
-    if (vpa_histogram_load(&h, stored->buckets, stored->bucket_count, stored->total_weight, &err) <
-        0) {
-        cli_note(s->cli, "the %s histogram of %s cannot be read: %s", vpa_kind_name(kind),
-                 container, err.text);
-    } else if (!vpa_histogram_is_empty(&h)) {
-        VPA_GROW(s->items, s->count, s->capacity);
+    if (vpa_histogram_is_empty(h))
+        return;
+    VPA_GROW(s->items, s->count, s->capacity);
+    p = &s->items[s->count++];
+    *p = (struct picture){.container = container, .kind = kind, .samples = history.sample_count};
+    fill_rows(p, h);
+    for (size_t i = 0; i < VPA_BOUNDS; i++)
+        p->percentile[i] = vpa_histogram_percentile(h, s->estimator.percentile[i][kind]);
+    p->confidence = vpa_estimator_confidence(&s->estimator, &history, kind);
+    p->target = of_status(s, container, kind, 0);
+    p->lower = of_status(s, container, kind, 1);
+    p->upper = of_status(s, container, kind, 2);
+}
 
-        struct picture *p = &s->items[s->count++];
+static int add_pictures(struct show *s, const struct vpa_checkpoint *checkpoint,
+                        struct vpa_error *err)
+{
+    struct vpa_aggregate a;
+    int status = cli_stored_load(s->cli, &s->aggregation, checkpoint, &a, err);
 
-        *p =
-            (struct picture){.container = container, .kind = kind, .samples = history.sample_count};
-        fill_rows(p, &h);
-        for (size_t i = 0; i < VPA_BOUNDS; i++)
-            p->percentile[i] = vpa_histogram_percentile(&h, s->estimator.percentile[i][kind]);
-        p->confidence = vpa_estimator_confidence(&s->estimator, &history, kind);
-        p->target = of_status(s, container, kind, 0);
-        p->lower = of_status(s, container, kind, 1);
-        p->upper = of_status(s, container, kind, 2);
-    }
-    vpa_histogram_release(&h);
+    for (enum vpa_kind kind = VPA_KIND_CPU; status == 0 && kind < VPA_KINDS; kind++)
+        add_picture(s, checkpoint->container_name, kind, &a);
+    vpa_aggregate_release(&a);
+    return status;
 }
 
 static int on_checkpoint(void *ctx, const struct vpa_json *object, struct vpa_error *err)
@@ -131,11 +129,7 @@ static int on_checkpoint(void *ctx, const struct vpa_json *object, struct vpa_er
                         checkpoint->status.version);
     if (kind == CLI_STORED_STATE)
         s->algorithm = cli_stored_algorithm(checkpoint);
-    if (kind != CLI_STORED_HISTORY)
-        return 0;
-    add_picture(s, checkpoint->container_name, VPA_KIND_CPU, &checkpoint->status);
-    add_picture(s, checkpoint->container_name, VPA_KIND_MEMORY, &checkpoint->status);
-    return 0;
+    return kind == CLI_STORED_HISTORY ? add_pictures(s, checkpoint, err) : 0;
 }
 
 /* ---- as text ---- */

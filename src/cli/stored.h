@@ -5,7 +5,7 @@
 #define CLI_STORED_H
 
 #include "lists.h"
-#include "vpa/api/checkpoint.h"
+#include "vpa/model/aggregate.h"
 
 extern const struct cli_kind cli_checkpoints;
 
@@ -18,6 +18,11 @@ enum cli_stored {
 /* Into the arena. What is kept aside is not read any further. */
 int cli_stored_decode(struct vpa_arena *arena, const struct vpa_json *object, enum cli_stored *kind,
                       struct vpa_checkpoint *out, struct vpa_error *err) VPA_MUST_CHECK;
+/* A history with the memory peaks of intervals that were not over when it was stored; what is not
+ * believed of them is noted. *out is to be released, whatever comes back. */
+int cli_stored_load(struct cli *cli, const struct vpa_aggregation *aggregation,
+                    const struct vpa_checkpoint *checkpoint, struct vpa_aggregate *out,
+                    struct vpa_error *err) VPA_MUST_CHECK;
 /* The name of the algorithm of a state. */
 const char *cli_stored_algorithm(const struct vpa_checkpoint *checkpoint);
 

@@ -57,9 +57,13 @@ struct why_subject {
     struct why_row *rows;
     size_t count;
 };
+#define WHY_CONDITIONS 4
 struct why {
     struct why_subject subject;
     const struct vpa_pod *pod; /* the first; NULL: there is none */
+    const char *idle;          /* why the VPA has no pod, where there is none */
+    const struct vpa_condition *conditions[WHY_CONDITIONS]; /* true ones that say more of it */
+    size_t condition_count;
     struct why_control control;
     struct why_container *containers;
     size_t container_count;

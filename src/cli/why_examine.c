@@ -8,6 +8,7 @@
 #include "lists.h"
 #include "why.h"
 #include "vpa/base/str.h"
+#include "vpa/model/object_status.h"
 #include "vpa/policy/decision.h"
 #include "vpa/policy/match.h"
 #include "vpa/policy/update_mode.h"
@@ -316,6 +317,77 @@ static void examine_decisions(struct cli *cli, struct cli_forecast *forecast, st
     cli_decisions_about(cli, &query, &out->decisions);
 }
 
+/* ---- a VPA without pods ---- */
+
+struct own {
+    const struct vpa_object *vpa;
+    const char *unresolved;
+};
+
+static void on_own(void *ctx, const struct vpa_object *vpa, enum cli_relation relation,
+                   const char *why)
+{
+    struct own *own = ctx;
+
+    if (vpa == own->vpa && relation == CLI_UNRESOLVED)
+        own->unresolved = why;
+}
+
+/* Of the pods that it could have: why the first of them has another one, or none. */
+static const char *why_lost(struct cli *cli, struct cli_forecast *forecast,
+                            const struct vpa_object *vpa)
+{
+    struct why_control control;
+
+    for (size_t i = 0; i < forecast->pod_count; i++) {
+        const struct vpa_meta *pod = &forecast->pods[i]->meta;
+
+        if (!vpa_str_eq(pod->ns, vpa->meta.ns))
+            continue;
+        why_find_control(cli, forecast, forecast->pods[i], &control);
+        for (size_t k = 0; k < control.rival_count; k++)
+            if (control.rivals[k].vpa == vpa && control.rivals[k].loses)
+                return vpa_arena_printf(&cli->arena, "%s (pod %s)", control.rivals[k].loses,
+                                        pod->name);
+    }
+    return NULL;
+}
+
+static const char *why_idle(struct cli *cli, struct cli_forecast *forecast,
+                            const struct vpa_object *vpa)
+{
+    const struct vpa_controller_key target = vpa_controller_key_of_target(vpa);
+    const struct vpa_labels none = {0};
+    struct own own = {vpa, vpa->selector_error};
+    const char *lost;
+
+    cli_governors_visit(forecast->governors, &(struct cli_governed){vpa->meta.ns, &none, &target},
+                        false, on_own, &own);
+    if (own.unresolved)
+        return vpa_arena_printf(&cli->arena, "its target cannot be resolved: %s", own.unresolved);
+    lost = why_lost(cli, forecast, vpa);
+    if (lost)
+        return lost;
+    return vpa->target_ref.present ? "its target has none" : "none has the labels that it selects";
+}
+
+static void examine_idle(struct cli *cli, struct cli_forecast *forecast, struct why *out)
+{
+    static const char *const types[WHY_CONDITIONS] = {VPA_CONDITION_UNSUPPORTED,
+                                                      VPA_CONDITION_NO_PODS, VPA_CONDITION_CONFLICT,
+                                                      VPA_CONDITION_WAITING};
+    const struct vpa_object *vpa = out->subject.vpa;
+
+    out->control.vpa = vpa;
+    out->idle = why_idle(cli, forecast, vpa);
+    for (size_t i = 0; i < WHY_CONDITIONS; i++) {
+        const struct vpa_condition *c = cli_true_condition(vpa, types[i]);
+
+        if (c)
+            out->conditions[out->condition_count++] = c;
+    }
+}
+
 /* ---- the whole ---- */
 
 /* As it is now, and what a new one in its place would be. */
@@ -348,7 +420,7 @@ int why_examine(struct cli *cli, struct cli_forecast *forecast, const struct why
     if (subject->count > 0 && examine_pod(cli, forecast, out, err) < 0)
         return -1;
     if (subject->count == 0)
-        out->control.vpa = subject->vpa;
+        examine_idle(cli, forecast, out);
     why_read_events(cli, out);
     examine_decisions(cli, forecast, out);
     return 0;

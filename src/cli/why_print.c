@@ -76,9 +76,14 @@ static void print_vpa(struct cli *cli, const struct why *why)
                      : "the pod has no controller, and no VPA selects it by labels");
     } else {
         put_line(cli, CLI_BOLD, "VPA: %s", vpa_text(cli, control->vpa));
-        put_line(cli, CLI_PLAIN, "  %s",
-                 why->pod ? why_winner(control) : "it controls no live pod");
+        if (why->pod)
+            put_line(cli, CLI_PLAIN, "  %s", why_winner(control));
+        else
+            put_line(cli, CLI_PLAIN, "  it controls no live pod: %s", why->idle);
     }
+    for (size_t i = 0; i < why->condition_count; i++)
+        put_line(cli, CLI_PLAIN, "  condition %s: %s", why->conditions[i]->type,
+                 vpa_or_empty(why->conditions[i]->message));
     if (control->new_pod && control->new_pod != control->vpa)
         put_line(cli, CLI_PLAIN, "  new pods: %s, the oldest of those that are not Off",
                  vpa_text(cli, control->new_pod));
@@ -128,19 +133,26 @@ static void add_row(struct cli_table *table, const struct why_row *row)
     cli_table_cell(table, row->text);
 }
 
-void why_print_rows(struct cli *cli, const struct why_row *rows, size_t count)
+static void fill_rows(struct cli *cli, struct cli_table *table, const struct why_row *rows,
+                      size_t count)
 {
     static const struct cli_column columns[] = {{"NAMESPACE"}, {"POD"},  {"VPA"},
                                                 {"NEXT PASS"}, {"RULE"}, {"WHY"}};
+
+    cli_table_init(table, &cli->arena, columns, VPA_COUNT(columns));
+    for (size_t i = 0; i < count; i++) {
+        cli_table_cell(table, rows[i].pod->meta.ns);
+        cli_table_cell(table, rows[i].pod->meta.name);
+        cli_table_cell(table, rows[i].vpa ? rows[i].vpa->meta.name : "");
+        add_row(table, &rows[i]);
+    }
+}
+
+void why_print_rows(struct cli *cli, const struct why_row *rows, size_t count)
+{
     cli_auto_table table = {0};
 
-    cli_table_init(&table, &cli->arena, columns, VPA_COUNT(columns));
-    for (size_t i = 0; i < count; i++) {
-        cli_table_cell(&table, rows[i].pod->meta.ns);
-        cli_table_cell(&table, rows[i].pod->meta.name);
-        cli_table_cell(&table, rows[i].vpa ? rows[i].vpa->meta.name : "");
-        add_row(&table, &rows[i]);
-    }
+    fill_rows(cli, &table, rows, count);
     cli_print_table(cli, &table, "pods");
 }
 
@@ -274,6 +286,16 @@ static void json_rivals(struct vpa_json_writer *w, const struct why *why)
     vpa_json_close_array(w);
 }
 
+static void json_idle(struct vpa_json_writer *w, const struct why *why)
+{
+    vpa_json_member_string(w, "why_no_pods", why->idle);
+    vpa_json_member_object(w, "conditions");
+    for (size_t i = 0; i < why->condition_count; i++)
+        vpa_json_member_string(w, why->conditions[i]->type,
+                               vpa_or_empty(why->conditions[i]->message));
+    vpa_json_close_object(w);
+}
+
 static void json_containers(struct vpa_json_writer *w, const struct why *why)
 {
     vpa_json_member_array(w, "containers");
@@ -313,25 +335,16 @@ static void json_verdict(struct vpa_json_writer *w, struct cli_forecast *forecas
     vpa_json_close_object(w);
 }
 
-/* As in the table of all pods. */
-static void json_rows(struct vpa_json_writer *w, struct cli_forecast *forecast,
+static void json_rows(struct cli *cli, struct vpa_json_writer *w, struct cli_forecast *forecast,
                       const struct why *why)
 {
-    vpa_json_member_string_opt(w, "standstill", forecast->standstill);
-    vpa_json_member_array(w, "pods");
-    for (size_t i = 0; i < why->subject.count; i++) {
-        const struct why_row *row = &why->subject.rows[i];
+    vpa_auto_buf rows = VPA_BUF(CLI_OUT_MAX);
+    cli_auto_table table = {0};
 
-        vpa_json_open_object(w);
-        vpa_json_member_string(w, "namespace", row->pod->meta.ns);
-        vpa_json_member_string(w, "pod", row->pod->meta.name);
-        vpa_json_member_string(w, "vpa", row->vpa ? row->vpa->meta.name : "");
-        vpa_json_member_string(w, "next_pass", row->action);
-        vpa_json_member_string(w, "rule", row->rule);
-        vpa_json_member_string(w, "why", row->text);
-        vpa_json_close_object(w);
-    }
-    vpa_json_close_array(w);
+    fill_rows(cli, &table, why->subject.rows, why->subject.count);
+    cli_table_json(&table, &rows);
+    vpa_json_member_string_opt(w, "standstill", forecast->standstill);
+    vpa_json_member_raw(w, "pods", vpa_buf_text(&rows), rows.len);
 }
 
 static void json_preview(struct vpa_json_writer *w, const struct why *why)
@@ -400,13 +413,15 @@ void why_print_json(struct cli *cli, struct cli_forecast *forecast, const struct
     vpa_json_member_string_opt(&w, "vpa_of_new_pods",
                                control->new_pod ? control->new_pod->meta.name : NULL);
     json_rivals(&w, why);
+    if (why->idle)
+        json_idle(&w, why);
     if (!is_one_pod(why) && why->pod)
         vpa_json_member_string(&w, "rules_of", why->pod->meta.name);
     json_containers(&w, why);
     if (is_one_pod(why))
         json_verdict(&w, forecast, &why->subject.rows[0]);
     else
-        json_rows(&w, forecast, why);
+        json_rows(cli, &w, forecast, why);
     json_preview(&w, why);
     json_events(&w, why);
     json_decisions(&w, &why->decisions);

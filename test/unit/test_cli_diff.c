@@ -1,5 +1,7 @@
 /* Whose values the command diff shows where several VPAs govern a workload. */
 #include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "client_fixture.h"
@@ -10,13 +12,13 @@
 static struct cli cli;
 static const char *vpas;    /* items of the list */
 static const char *webhook; /* flags of the webhook's Deployment */
-static bool no_ranges;      /* LimitRanges may not be listed */
+static const char *ranges;  /* items of the list of LimitRanges; NULL: it is refused */
 
 #define WEB                                                                                        \
     "{\"kind\":\"Deployment\",\"metadata\":{\"namespace\":\"shop\",\"name\":\"web\"},\"spec\":{"   \
     "\"selector\":{\"matchLabels\":{\"app\":\"web\"}},\"template\":{\"metadata\":{\"labels\":{"    \
     "\"app\":\"web\"}},\"spec\":{\"containers\":[{\"name\":\"app\",\"resources\":{\"requests\":{"  \
-    "\"cpu\":\"1\"}}}]}}}}"
+    "\"cpu\":\"1\"},\"limits\":{\"cpu\":\"2\"}}}]}}}}"
 #define VPA(NAME, MODE, CPU) VPA_WITH("", NAME, MODE, CPU)
 #define VPA_WITH(SPEC, NAME, MODE, CPU)                                                            \
     "{\"metadata\":{\"namespace\":\"shop\",\"name\":\"" NAME "\"},\"spec\":{" SPEC                 \
@@ -29,6 +31,7 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
 {
     const char *items = strstr(q->path, "verticalpodautoscalers") ? vpas
                         : strstr(q->path, "/deployments")         ? WEB
+                        : strstr(q->path, "/limitranges")         ? vpa_or_empty(ranges)
                                                                   : "";
     vpa_auto_free char *list = vpa_xprintf("{\"items\":[%s]}", items);
 
@@ -41,7 +44,7 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
         vpa_memory_reply_json(r, 200, deployment);
         return;
     }
-    if (no_ranges && strstr(q->path, "/limitranges")) {
+    if (!ranges && strstr(q->path, "/limitranges")) {
         vpa_memory_reply_status(r, 403, NULL, "no");
         return;
     }
@@ -53,7 +56,7 @@ static void setup(void)
     static const char *const args[] = {"deploy/web"};
 
     webhook = "";
-    no_ranges = false;
+    ranges = "";
     cli_init(&cli);
     cli.command = cli_command_find("diff");
     start_client(serve, 1772366400, 3);
@@ -109,9 +112,32 @@ TEST_TIMES(a_container_of_mode_off_is_left_as_the_webhook_leaves_it, 2) {
 /* A patch that goes on into kubectl is not to be taken for whole. */
 TEST(a_patch_without_limit_ranges_is_a_failure) {
     vpas = VPA("a", "Recreate", "2");
-    no_ranges = true;
+    ranges = NULL;
     ck_assert_int_eq(cli.command->run(&cli), CLI_FAILED);
     ck_assert_ptr_nonnull(strstr(vpa_buf_text(&cli.out), "+ app.requests.cpu: 2\n"));
+}
+
+#define ONLY                                                                                       \
+    "\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"app\","                       \
+    "\"controlledValues\":\"RequestsOnly\"}]},"
+
+/* Requests go down and the limit of 2 stays: the API server refuses a ratio above 4. */
+TEST_TIMES(what_no_pod_could_have_is_not_recommended, 2) {
+    FILE *before = stderr;
+    char *said;
+    size_t len;
+
+    ranges = "{\"metadata\":{\"namespace\":\"shop\",\"name\":\"r\"},\"spec\":{\"limits\":[{"
+             "\"type\":\"Container\",\"maxLimitRequestRatio\":{\"cpu\":\"4\"}}]}}";
+    vpas = _i ? VPA_WITH(ONLY, "a", "Recreate", "400m") : VPA_WITH(ONLY, "a", "Recreate", "500m");
+    stderr = open_memstream(&said, &len);
+    ck_assert_int_eq(cli.command->run(&cli), _i ? CLI_FAILED : CLI_OK);
+    fclose(stderr);
+    stderr = before;
+    ck_assert_msg((cli.out.len == 0) == (_i == 1), "%s", vpa_buf_text(&cli.out));
+    ck_assert_msg((strstr(said, "cannot have what VPA a recommends") != NULL) == (_i == 1), "%s",
+                  said);
+    free(said);
 }
 
 int main(void)

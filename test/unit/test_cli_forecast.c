@@ -14,10 +14,16 @@ static struct cli cli;
 static const char *deployments; /* items of the lists */
 static const char *panic;       /* the namespace where the button is pressed; NULL: none */
 static const char *lease_at;    /* the namespace of the only Lease */
+static const char *leader;      /* the Lease of the updater; NULL: there is none */
+static const char *vpas, *pods; /* items of the lists */
+static const char *ranges;      /* the list of LimitRanges; NULL: there are none */
 
 #define RUNS(NS, NAME, IMAGE, ARGS)                                                                \
     "{\"metadata\":{\"namespace\":\"" NS "\",\"name\":\"" NAME "\"},\"spec\":{\"template\":{"      \
     "\"spec\":{\"containers\":[{\"name\":\"d\",\"image\":\"" IMAGE "\",\"args\":[" ARGS "]}]}}}}"
+#define STATUS(...)                                                                                \
+    "{\"metadata\":{\"namespace\":\"vpa\",\"name\":\"u\"},\"status\":{" __VA_ARGS__ "},\"spec\":{" \
+    "\"template\":{\"spec\":{\"containers\":[{\"image\":\"r/vpa-updater:1\"}]}}}}"
 #define LEASE "{\"kind\":\"Lease\",\"spec\":{\"renewTime\":\"2026-03-01T11:59:50.000000Z\"}}"
 
 #define POD                                                                                        \
@@ -30,6 +36,22 @@ static const char *lease_at;    /* the namespace of the only Lease */
     "\"recommendation\":{"                                                                         \
     "\"containerRecommendations\":[{\"containerName\":\"app\",\"target\":{\"cpu\":\"2\"}}]}}}"
 
+#define OWNED(NS, NAME)                                                                            \
+    "{\"metadata\":{\"name\":\"" NAME "\",\"namespace\":\"" NS "\",\"labels\":{\"app\":\"web\"},"  \
+    "\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\",\"name\":\"web\","   \
+    "\"controller\":true}]},\"spec\":{\"nodeName\":\"n\",\"containers\":[{\"name\":\"app\","       \
+    "\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"Running\","           \
+    "\"startTime\":\"2026-02-01T00:00:00Z\",\"containerStatuses\":[{\"name\":\"app\",\"state\":{"  \
+    "\"running\":{\"startedAt\":\"2026-02-01T00:00:00Z\"}}}]}}"
+#define REPLICA_SET                                                                                \
+    "{\"metadata\":{\"name\":\"web\",\"namespace\":\"shop\"},\"spec\":{\"replicas\":2,"            \
+    "\"selector\":{"                                                                               \
+    "\"matchLabels\":{\"app\":\"web\"}}}}"
+#define PAUSED(NS, NAME, STATUS)                                                                   \
+    "{\"metadata\":{\"name\":\"" NAME "\",\"namespace\":\"" NS "\"},\"spec\":{\"selector\":{"      \
+    "\"matchLabels\":{\"app\":\"x\"}}},\"status\":{\"conditions\":[{\"type\":\"EvictionsPaused\"," \
+    "\"status\":\"" STATUS "\"}]}}"
+
 static bool is_in(const struct vpa_memory_request *q, const char *ns, const char *resource)
 {
     vpa_auto_free char *part = vpa_xprintf("/namespaces/%s/%s", ns ? ns : "", resource);
@@ -37,16 +59,29 @@ static bool is_in(const struct vpa_memory_request *q, const char *ns, const char
     return strstr(q->path, part) != NULL;
 }
 
+static const char *list_of(const char *items)
+{
+    return vpa_arena_printf(&cli.arena, "{\"items\":[%s]}", items);
+}
+
 static const char *answer_to(const struct vpa_memory_request *q)
 {
     if (strstr(q->path, "/configmaps/vpa-panic"))
         return is_in(q, panic, "configmaps") ? "{}" : NULL;
+    if (strstr(q->path, "/leases/vpa-updater"))
+        return leader;
     if (strstr(q->path, "/leases/"))
         return is_in(q, lease_at, "leases") ? LEASE : NULL;
     if (strstr(q->path, "/deployments/"))
         return NULL;
+    if (strstr(q->path, "/limitranges") && ranges)
+        return ranges;
     if (strstr(q->path, "/verticalpodautoscalers"))
-        return "{\"items\":[" VPA "]}";
+        return list_of(vpas);
+    if (strstr(q->path, "/replicasets"))
+        return list_of(REPLICA_SET);
+    if (strstr(q->path, "/pods"))
+        return list_of(pods);
     return "{\"items\":[]}";
 }
 
@@ -80,6 +115,9 @@ static void setup(void)
     deployments = RUNS("vpa", "x-updater", "r/vpa-updater:1", "");
     panic = NULL;
     lease_at = "vpa";
+    leader = ranges = NULL;
+    vpas = VPA;
+    pods = "";
     setenv("NAMESPACE", "of-the-user", 1);
 }
 
@@ -124,6 +162,84 @@ TEST_EACH(what_stops_the_updater_is_looked_for_where_it_runs, installations) {
     cli_forecast_free(forecast);
 }
 
+#define LED RUNS("vpa", "u", "r/vpa-updater:1", "\"--leader-elect\"")
+#define LEADER(HOLDER, RENEWED)                                                                    \
+    "{\"spec\":{\"holderIdentity\":\"" HOLDER "\",\"leaseDurationSeconds\":15,\"renewTime\":"      \
+    "\"2026-03-01T" RENEWED ".000000Z\"}}"
+
+static const struct {
+    const char *deployments, *leader;
+    const char *standstill; /* a part of it; NULL: there is none */
+    size_t notes;
+} updaters[] = {
+    {LED, LEADER("a", "11:59:50"), NULL, 0},
+    {LED, LEADER("a", "11:58:00"),
+     "no updater leads: the Lease kube-system/vpa-updater was renewed 120", 0},
+    {LED, LEADER("", "11:59:59"), "nobody holds the Lease kube-system/vpa-updater", 0},
+    {LED, NULL, "the Lease kube-system/vpa-updater does not exist", 0},
+    {STATUS(""), NULL, "no pod of Deployment vpa/u is ready", 0},
+    {STATUS("\"readyReplicas\":1"), NULL, NULL, 0},
+    {"", NULL, NULL, 2}, /* its flags; whether it runs */
+};
+
+TEST_EACH(nothing_is_done_where_no_updater_is_at_work, updaters) {
+    const char *wanted = updaters[_i].standstill;
+    struct cli_forecast *forecast;
+    struct vpa_error err;
+
+    deployments = updaters[_i].deployments;
+    leader = updaters[_i].leader;
+    if (!*deployments)
+        lease_at = "kube-system";
+    forecast = cli_forecast_new(&cli, "shop", &err);
+    ck_assert_msg(forecast != NULL, "%s", err.text);
+    ck_assert_msg((forecast->standstill != NULL) == (wanted != NULL), "%s", forecast->standstill);
+    if (wanted)
+        ck_assert_msg(strstr(forecast->standstill, wanted) != NULL, "%s", forecast->standstill);
+    ck_assert_uint_eq(cli.note_count, updaters[_i].notes);
+    cli_forecast_free(forecast);
+}
+
+static const struct {
+    const char *ns, *vpas;
+    const char *begins; /* why */
+} pauses[] = {
+    {"shop", VPA "," PAUSED("shop", "a", "True") "," PAUSED("shop", "b", "True"), "requests and"},
+    {"shop",
+     VPA "," PAUSED("shop", "a", "True") "," PAUSED("shop", "b", "True") "," PAUSED("shop", "c",
+                                                                                    "True"),
+     "perhaps: its namespace may be paused, where 3 VPAs"},
+    {"shop",
+     VPA "," PAUSED("shop", "a", "True") "," PAUSED("shop", "b", "True") "," PAUSED("shop", "c",
+                                                                                    "False"),
+     "requests and"},
+    {"", VPA "," PAUSED("a", "a", "True") "," PAUSED("b", "b", "True") "," PAUSED("c", "c", "True"),
+     "perhaps: the cluster may be paused, where VPAs of 3 namespaces"},
+};
+
+TEST_EACH(an_eviction_that_may_be_paused_is_doubted, pauses) {
+    size_t evicted = 0;
+    struct cli_forecast *forecast;
+    struct vpa_error err;
+
+    vpas = pauses[_i].vpas;
+    pods = OWNED("shop", "web-1") "," OWNED("shop", "web-2");
+    forecast = cli_forecast_new(&cli, pauses[_i].ns, &err);
+    ck_assert_msg(forecast != NULL, "%s", err.text);
+    for (size_t i = 0; i < forecast->pod_count; i++) {
+        const struct cli_verdict *v =
+            cli_forecast_find(forecast, "shop", forecast->pods[i]->meta.name);
+
+        ck_assert_ptr_nonnull(v);
+        if (v->action != CLI_ACTION_EVICT)
+            continue;
+        evicted++;
+        ck_assert_msg(vpa_str_starts_with(v->why, pauses[_i].begins), "%s", v->why);
+    }
+    ck_assert_uint_eq(evicted, 1);
+    cli_forecast_free(forecast);
+}
+
 /* Of all namespaces those are left out that the updater leaves out. */
 TEST_TIMES(an_updater_of_one_namespace_does_not_stand_still_for_all, 3) {
     static const struct {
@@ -155,6 +271,48 @@ TEST(the_ledger_is_that_of_the_updater_wherever_it_runs) {
                         &found);
     ck_assert_str_eq(found.missing, "there is no vpa/x-updater");
     cli_forecast_free(forecast);
+}
+
+#define NEVER(NAME, SPEC, STATUS)                                                                  \
+    "{\"metadata\":{\"name\":\"" NAME "\",\"namespace\":\"shop\"},\"spec\":{" SPEC                 \
+    "},\"status\":{" STATUS "}}"
+#define BY_LABELS "\"selector\":{\"matchLabels\":{\"app\":\"web\"}}"
+#define CONDITION(TYPE, STATUS)                                                                    \
+    "\"conditions\":[{\"type\":\"" TYPE "\",\"status\":\"" STATUS "\",\"message\":\"it says "      \
+    "so\"}]"
+
+static const struct {
+    const char *vpas, *says; /* of the VPA z */
+} idle[] = {
+    {VPA "," NEVER("z", BY_LABELS, ""), "no live pod: another VPA of the same pods is older (or "
+                                        "comes first by name): vpa (pod web-1)"},
+    {NEVER("z", "\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"x\"}",
+           ""),
+     "no live pod: its target cannot be resolved: Deployment shop/x does not exist"},
+    {NEVER("z", "\"selector\":{\"matchLabels\":{\"app\":\"x\"}}", ""),
+     "no live pod: none has the labels that it selects"},
+    {NEVER("z", "\"selector\":{\"matchLabels\":{\"app\":\"x\"}}",
+           CONDITION("NoPodsMatched", "True")),
+     "condition NoPodsMatched: it says so"},
+};
+
+TEST_EACH(a_vpa_without_pods_is_told_why, idle) {
+    char name[] = "vpa/z", none[] = "--decisions-from=none";
+    char *const argv[] = {name, none};
+    struct vpa_error err;
+    bool help;
+
+    vpas = idle[_i].vpas;
+    pods = OWNED("shop", "web-1");
+    cli.ns = "shop";
+    ck_assert_int_eq(cli_parse(&cli, 2, argv, &help, &err), 0);
+    ck_assert_int_eq(cli.command->run(&cli), CLI_OK);
+    ck_assert_msg(strstr(vpa_buf_text(&cli.out), idle[_i].says) != NULL, "%s",
+                  vpa_buf_text(&cli.out));
+    vpa_buf_clear(&cli.out);
+    cli.format = CLI_JSON;
+    ck_assert_int_eq(cli.command->run(&cli), CLI_OK);
+    ck_assert_ptr_nonnull(strstr(vpa_buf_text(&cli.out), "\"why_no_pods\""));
 }
 
 #define WEBHOOK(ARGS)                                                                              \
@@ -195,6 +353,27 @@ TEST_EACH(a_new_pod_gets_what_the_installed_webhook_gives, webhooks) {
         ck_assert_msg(strstr(preview.patch, patch) != NULL, "%s", preview.patch);
     ck_assert_ptr_nonnull(preview.after);
     ck_assert_msg(strstr(preview.why_not, webhooks[_i].why_not) != NULL, "%s", preview.why_not);
+    cli_forecast_free(forecast);
+}
+
+/* What the webhook would log is what is wrong. */
+TEST(a_new_pod_that_no_namespace_takes_is_told_why) {
+    struct cli_forecast *forecast;
+    const struct vpa_json *pod;
+    struct cli_preview preview;
+    struct vpa_error err;
+
+    deployments = WEBHOOK("");
+    ranges = "{\"items\":[{\"metadata\":{\"namespace\":\"shop\",\"name\":\"r\"},\"spec\":{"
+             "\"limits\":[{\"type\":\"Container\",\"max\":{\"cpu\":\"x\"}}]}}]}";
+    forecast = cli_forecast_new(&cli, "shop", &err);
+    ck_assert_msg(forecast != NULL, "%s", err.text);
+    ck_assert_int_eq(vpa_json_parse(&cli.arena, POD, strlen(POD), &pod, &err), 0);
+    ck_assert_msg(cli_preview(&cli, forecast, "shop", pod, &preview, &err) == 0, "%s", err.text);
+    ck_assert_ptr_null(preview.patch);
+    ck_assert_msg(strstr(preview.why_not, "failed to calculate resource patch for pod shop/") !=
+                      NULL,
+                  "%s", preview.why_not);
     cli_forecast_free(forecast);
 }
 

@@ -368,6 +368,31 @@ TEST_EACH(what_is_no_checkpoint_is_told, wrong) {
     ck_assert_msg(strstr(err.text, wrong[_i].says) != NULL, "%s", err.text);
 }
 
+#define RUNNING(HASH)                                                                              \
+    "{\"kind\":\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"web-app\","            \
+    "\"namespace\":"                                                                               \
+    "\"shop\",\"annotations\":{\"vpa.autoscaling.k8s.io/open-memory-intervals\":"                  \
+    "\"{\\\"history\\\":\\\"" HASH "\\\",\\\"end\\\":\\\"2026-02-01T00:00:00Z\\\","                \
+    "\\\"peaks\\\":[[12345,4294967296]]}\"}},\"spec\":{\"vpaObjectName\":\"web\","                 \
+    "\"containerName\":"                                                                           \
+    "\"app\"},\"status\":{\"lastUpdateTime\":\"2026-01-31T00:40:00Z\",\"version\":\"v3\","         \
+    "\"cpuHistogram\":{},\"memoryHistogram\":{\"referenceTimestamp\":\"2026-01-31T00:00:00Z\","    \
+    "\"bucketWeights\":{\"26\":10000},\"totalWeight\":1},\"totalSamplesCount\":2000}}"
+
+/* A day of 512 MiB, and 4 GiB in the one that was not over: the recommender knows both. */
+TEST_TIMES(memory_of_running_intervals_counts, 2) {
+    char words[] = "checkpoint c.yaml --policy vpa";
+
+    parse(words);
+    put("c.yaml", _i ? RUNNING("00000000") : RUNNING("e4f410af"));
+    const char *text = answer();
+    ck_assert_msg(strstr(text, _i ? ",599.6Mi," : ",4760.8Mi,") != NULL, "%s", text);
+    ck_assert_uint_eq(cli.note_count, (size_t)_i);
+    if (_i)
+        ck_assert_ptr_nonnull(
+            strstr(cli.notes[0], "the memory of the running interval is missing"));
+}
+
 /* One that cannot be used does not hide the others, and is named. */
 TEST(a_bad_checkpoint_is_noted) {
     char words[] = "checkpoint c.yaml --policy vpa";

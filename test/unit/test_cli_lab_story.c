@@ -112,12 +112,72 @@ TEST(kills_do_not_pass_what_is_allowed) {
         ck_assert_double_le(story.moments[i].request[VPA_KIND_MEMORY], 500 * 1048576.0);
 }
 
+#define POLICY(TEXT) "resourcePolicy: {containerPolicies: [{containerName: app, " TEXT "}]}"
+
+static const struct {
+    const char *spec;
+    double ratio; /* of what is wanted after a kill, to the request that was too little */
+} bumps[] = {
+    {POLICY("oomMinBumpUp: 0, oomBumpUpRatio: '4'"), 4.0},
+    {POLICY("oomMinBumpUp: 0, oomBumpUpRatio: '1.5'"), 1.5},
+};
+TEST_EACH(a_kill_is_answered_by_the_policy, bumps) {
+    make(900);
+    ck_assert_msg(tell("name: web", bumps[_i].spec) == 0, "%s", err.text);
+    ck_assert(story.moments[DAY].events & LAB_OOM);
+    double wanted = bumps[_i].ratio * story.moments[DAY].request[VPA_KIND_MEMORY];
+    double target = story.moments[DAY + 1].bound[VPA_TARGET][VPA_KIND_MEMORY];
+    /* With the margin, and the end of a bucket of 5 %. */
+    ck_assert_double_ge(target, 1.15 * wanted);
+    ck_assert_double_le(target, 1.15 * 1.1 * wanted);
+}
+
+/* One peak of 900 MiB is the peak of the day, and of one hour in a day. */
+TEST_TIMES(the_interval_is_that_of_the_policy, 2) {
+    static const char *const specs[] = {
+        POLICY("memoryAggregationIntervalSeconds: 86400") ", updatePolicy: {updateMode: 'Off'}",
+        POLICY("memoryAggregationIntervalSeconds: 3600") ", updatePolicy: {updateMode: 'Off'}"};
+
+    make(300);
+    trace.memory[10] = 900 * 1048576.0;
+    ck_assert_msg(tell("name: web", specs[_i]) == 0, "%s", err.text);
+    double target = story.moments[DAY - 1].bound[VPA_TARGET][VPA_KIND_MEMORY];
+    ck_assert((target > 900 * 1048576.0) == (_i == 0));
+}
+
+/* Memory that is not controlled is neither recommended nor requested: nothing is killed. */
+TEST(what_is_not_controlled_is_left_alone) {
+    make(900);
+    ck_assert_int_eq(tell("name: web", POLICY("controlledResources: [cpu]")), 0);
+    ck_assert(isnan(story.moments[WINDOWS - 1].bound[VPA_TARGET][VPA_KIND_MEMORY]));
+    ck_assert(isnan(story.moments[WINDOWS - 1].request[VPA_KIND_MEMORY]));
+    ck_assert_double_ge(story.moments[WINDOWS - 1].request[VPA_KIND_CPU], 1.0);
+    ck_assert_uint_eq(story.events[0], 0);
+    ck_assert_uint_ge(story.events[1], 1);
+}
+
+TEST(what_cannot_be_replayed_is_named) {
+    vpa_auto_buf names = VPA_BUF(256);
+    const struct vpa_json *root;
+    struct vpa_object vpa;
+    static const char text[] =
+        "spec: {updatePolicy: {minReplicas: 1}, resourcePolicy: {containerPolicies: [{"
+        "containerName: '*', controlledValues: RequestsOnly}]}}\n";
+
+    ck_assert_int_eq(vpa_yaml_parse(&arena, text, strlen(text), &root, &err), 0);
+    ck_assert_int_eq(vpa_object_decode(&arena, root, &vpa, &err), 0);
+    lab_story_left_out(&vpa, NULL, &names);
+    ck_assert_str_eq(vpa_buf_text(&names), "minReplicas, controlledValues RequestsOnly");
+}
+
 static const struct {
     const char *metadata, *spec, *says;
 } wrong[] = {
     {"name: a", "recommenders: [{name: mine}]", "no algorithm \"mine\""},
     {"name: a, annotations: {plumb.vpa.autoscaling.k8s.io/risk: high}",
      "recommenders: [{name: plumb}]", "\"high\" is not one of lean|middle|safe"},
+    {"name: a", "resourcePolicy: {containerPolicies: [{containerName: '*', mode: 'Off'}]}",
+     "the policy of container app has mode Off"},
 };
 TEST_EACH(wrong_objects_are_told, wrong) {
     make(400);

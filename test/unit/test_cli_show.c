@@ -98,6 +98,21 @@ TEST_EACH(pictures_are_of_what_a_recommender_would_load, stored) {
     ck_assert_uint_eq(cli.note_count, stored[_i].notes);
 }
 
+/* The memory of an interval that was not over is in the annotation alone. */
+TEST(a_running_interval_is_in_the_picture) {
+    checkpoints = LIST(
+        "{\"metadata\":{\"name\":\"web-app\",\"annotations\":{"
+        "\"vpa.autoscaling.k8s.io/open-memory-intervals\":\"{\\\"history\\\":\\\"e4f410af\\\","
+        "\\\"end\\\":\\\"2026-02-01T00:00:00Z\\\",\\\"peaks\\\":[[7,4294967296]]}\"}},"
+        "\"spec\":{\"vpaObjectName\":\"web\",\"containerName\":\"app\"},\"status\":{\"version\":"
+        "\"v3\","
+        "\"lastUpdateTime\":\"2026-01-31T00:40:00Z\",\"memoryHistogram\":{\"referenceTimestamp\":"
+        "\"2026-01-31T00:00:00Z\",\"bucketWeights\":{\"26\":10000},\"totalWeight\":1}}}");
+    ck_assert_int_eq(run("", "table"), CLI_OK);
+    ck_assert_msg(strstr(vpa_buf_text(&cli.out), "p90 4139.8Mi") != NULL, "%s",
+                  vpa_buf_text(&cli.out));
+}
+
 /* One key for each percentile, and what the status has made of them. */
 TEST(json_has_what_the_picture_says) {
     checkpoints = LIST(STORED("", "v3", "21"));

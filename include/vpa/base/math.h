@@ -25,6 +25,9 @@ double vpa_log_base(double base, double x);
 /* x * 2^e, rounded once. */
 double vpa_ldexp(double x, int64_t e);
 
+/* For qsort; of numbers, not NaN. */
+int vpa_double_compare(const void *a, const void *b);
+
 /* Toward zero, as Go converts on amd64: NaN and everything outside the int64 range give INT64_MIN.
  */
 int64_t vpa_trunc_int64(double x);
