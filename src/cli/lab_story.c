@@ -73,7 +73,7 @@ static bool controls(const struct vpa_settings *s, enum vpa_kind kind)
     for (size_t i = 0; i < s->controlled_count; i++)
         if (s->controlled[i] == kind)
             return true;
-    return !s->has_controlled;
+    return !s->scaling_mode; /* no policy was applied */
 }
 
 /* False while nothing is recommended. */
