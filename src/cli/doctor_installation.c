@@ -166,7 +166,7 @@ bool doctor_is_apart(const struct doctor *d, const struct doctor_neighbour *neig
     const struct cli_config *theirs = &neighbour->config;
     const struct cli_config *ours = d->names.configs[theirs->which];
 
-    if (cli_config_is_shadow(theirs))
+    if (cli_config_is_shadow(theirs) || doctor_leaves_out(d, theirs->which))
         return true;
     return ours && (leaves_to(ours, theirs) || leaves_to(theirs, ours) ||
                     (ours->which == CLI_RECOMMENDER &&

@@ -222,6 +222,7 @@ TEST(a_deployment_without_an_account_has_the_namespaces) {
                                                               "vpa-admission-controller", ARGS)
 #define ONLY(NS) "\"--vpa-object-namespace=" NS "\""
 #define IGNORES(NS) "\"--ignored-vpa-object-namespaces=" NS ",x\""
+#define BLUE_IN(NS) RUNS_IN(NS, "r", "", "vpa-recommender", "\"--recommender-name=blue\"")
 #define LIST(...) "{\"items\":[" __VA_ARGS__ "]}"
 
 static const struct {
@@ -242,10 +243,13 @@ static const struct {
     {LIST(), LIST(ALL_IN("a", ONLY("a")) "," ALL_IN("b", ONLY("a"))), NULL, "a", 3, 3},
     {LIST(), LIST(ALL_IN("a", ONLY("a")) "," ALL_IN("b", "")), NULL, "a", 3, 3},
     {LIST(), LIST(ALL_IN("a", ONLY("a")) "," ALL_IN("b", IGNORES("a"))), NULL, "a", 0, 0},
-    {LIST(),
-     LIST(ALL_IN("a", "") "," RUNS_IN("b", "r", "", "vpa-recommender",
-                                      "\"--recommender-name=blue\"")),
-     NULL, "a", 0, 0},
+    {LIST(), LIST(ALL_IN("a", "") "," BLUE_IN("b")), NULL, "a", 0, 0},
+    {LIST(), LIST(BLUE_IN("a") "," ALL_IN("b", "")), NULL, "b", 0, 0},
+    {LIST(), LIST(BLUE_IN("a") "," ALL_IN("b", "")), "a", "a", 1, 0},
+    {LIST(), LIST(RUNS_IN("a", "r", "", "vpa-recommender", "") "," ALL_IN("b", "")), NULL, "b", 1,
+     1},
+    {LIST(BLUE_IN("kube-system")), LIST(ALL_IN("a", "") "," BLUE_IN("kube-system")), NULL, "a", 0,
+     0},
     {LIST(), LIST(ALL_IN("a", "\"--shadow\"")), NULL, "kube-system", 3, 0},
 };
 
