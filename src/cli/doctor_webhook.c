@@ -76,8 +76,8 @@ static void check_service(struct doctor *d, const struct vpa_json *hook)
         doctor_add(d, DOCTOR_OK, "webhook-service", subject, "", "it exists");
     else if (missing)
         doctor_add(d, DOCTOR_ERROR, "webhook-service", subject,
-                   d->of_chart ? "helm upgrade: the chart makes it"
-                               : "kubectl apply -f deploy/admission-controller-service.yaml",
+                   doctor_apply(d, "helm upgrade: the chart makes it",
+                                "kubectl apply -f deploy/admission-controller-service.yaml"),
                    "the webhook is registered behind it, and it does not exist");
 }
 
