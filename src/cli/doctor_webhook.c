@@ -13,7 +13,6 @@
 #include "vpa/net/tls.h"
 
 #define USUAL_NAMESPACE "default"
-#define REGISTER "restart the admission controller: it registers itself (--register-webhook)"
 
 static bool is_ours(const struct vpa_json *hook)
 {
@@ -44,6 +43,26 @@ static bool covers_pods(const struct vpa_json *hook)
     return false;
 }
 
+static const char *register_advice(const struct doctor *d)
+{
+    const struct cli_config *ours = d->names.configs[CLI_ADMISSION_CONTROLLER];
+
+    if (!ours || ours->admission.register_webhook)
+        return "restart the admission controller: it registers itself (--register-webhook)";
+    return d->of_chart ? "helm upgrade, or register it yourself where the chart leaves that to you"
+                       : "register it: --register-webhook=false leaves that to you";
+}
+
+static const char *ca_advice(const struct doctor *d)
+{
+    const struct cli_config *ours = d->names.configs[CLI_ADMISSION_CONTROLLER];
+
+    return ours && !ours->admission.register_webhook && ours->admission.manage_certificates
+               ? "look at the log of the admission controller, which writes its CA there "
+                 "(--manage-certificates)"
+               : register_advice(d);
+}
+
 static void check_ca(struct doctor *d, const struct vpa_json *hook, const char *subject)
 {
     const char *bundle = vpa_json_string(vpa_json_at(hook, "clientConfig.caBundle"));
@@ -51,11 +70,11 @@ static void check_ca(struct doctor *d, const struct vpa_json *hook, const char *
     struct vpa_error err;
 
     if (!bundle || !*bundle)
-        doctor_add(d, DOCTOR_ERROR, "webhook-ca", subject, REGISTER,
+        doctor_add(d, DOCTOR_ERROR, "webhook-ca", subject, ca_advice(d),
                    "it has no caBundle: the API server cannot trust the webhook");
     else if (vpa_base64_decode(&pem, bundle, strlen(bundle), &err) < 0 ||
              vpa_tls_check_ca(vpa_buf_text(&pem), &err) < 0)
-        doctor_add(d, DOCTOR_ERROR, "webhook-ca", subject, REGISTER,
+        doctor_add(d, DOCTOR_ERROR, "webhook-ca", subject, ca_advice(d),
                    "its caBundle is no certificate: %s", err.text);
     else
         doctor_add(d, DOCTOR_OK, "webhook-ca", subject, "", "its caBundle is a certificate");
@@ -102,7 +121,7 @@ static void check_hook(struct hooks *s, const struct vpa_json *hook, const char 
 
     s->found++;
     if (!covers_pods(hook))
-        doctor_add(s->d, DOCTOR_ERROR, "webhook-rules", subject, REGISTER,
+        doctor_add(s->d, DOCTOR_ERROR, "webhook-rules", subject, register_advice(s->d),
                    "its rules do not name the creation of pods");
     if (vpa_str_eq(policy, "Fail"))
         doctor_add(s->d, DOCTOR_WARNING, "webhook-policy", subject,
@@ -179,7 +198,7 @@ void doctor_check_webhook(struct doctor *d)
     }
     d->webhook_found = s.found > 0;
     if (s.found == 0 && !doctor_leaves_out(d, CLI_ADMISSION_CONTROLLER))
-        doctor_add(d, DOCTOR_ERROR, "webhook", "MutatingWebhookConfiguration", REGISTER,
+        doctor_add(d, DOCTOR_ERROR, "webhook", "MutatingWebhookConfiguration", register_advice(d),
                    "the webhook is not registered: new pods do not get their recommendation");
     if (s.found > 1)
         doctor_add(d, DOCTOR_ERROR, "second-installation", "MutatingWebhookConfiguration",

@@ -317,6 +317,35 @@ TEST_EACH(the_registration_of_a_neighbour_is_not_one_too_many, registrations) {
     ck_assert((finding("webhook") != NULL) == registrations[_i].missing);
     ck_assert(doctor.webhook_found == !registrations[_i].missing);
 }
+
+#define BY_HELM(ARGS)                                                                              \
+    "{\"metadata\":{\"namespace\":\"kube-system\",\"name\":\"a\",\"labels\":{"                     \
+    "\"app.kubernetes.io/managed-by\":\"Helm\"}},\"spec\":{\"template\":{\"spec\":{"               \
+    "\"containers\":[{\"image\":\"vpa-admission-controller\",\"args\":[" ARGS "]}]}}}}"
+#define NOT_ITSELF "\"--register-webhook=false\""
+
+static const struct {
+    const char *deployments;
+    const char *webhook, *ca; /* how the advice begins, of one that is not registered, or so */
+} registrars[] = {
+    {LIST(WEBHOOK_IN("kube-system", "")), "restart", "restart"},
+    {LIST(BY_HELM("")), "restart", "restart"},
+    {LIST(WEBHOOK_IN("kube-system", NOT_ITSELF)), "register it: ", "register it: "},
+    {LIST(BY_HELM(NOT_ITSELF)), "helm upgrade", "helm upgrade"},
+    {LIST(BY_HELM(NOT_ITSELF ",\"--manage-certificates\"")), "helm upgrade", "look at the log"},
+    {LIST(WEBHOOK_IN("kube-system", NOT_ITSELF ",\"--manage-certificates\"")),
+     "register it: ", "look at the log"},
+};
+
+TEST_EACH(who_registers_the_webhook_is_asked_to, registrars) {
+    take_deployments(registrars[_i].deployments);
+    doctor_check_webhook(&doctor);
+    hooks = LIST(USUAL);
+    doctor_check_webhook(&doctor);
+    ck_assert(vpa_str_starts_with(finding("webhook")->advice, registrars[_i].webhook));
+    ck_assert(vpa_str_starts_with(finding("webhook-ca")->advice, registrars[_i].ca));
+}
+
 /* Behind the arguments. */
 #define WITH_VARIABLES                                                                             \
     "],\"env\":[{\"name\":\"NAMESPACE\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":"               \
