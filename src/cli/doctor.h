@@ -27,6 +27,10 @@ struct doctor_neighbour {
     const char *ns, *name;
     struct cli_config config;
 };
+struct doctor_namespace {
+    struct doctor_namespace *next;
+    const char *name;
+};
 /* What the Deployments call things; until one is seen, the names of the manifests count. */
 struct doctor_names {
     const char *accounts[CLI_DAEMONS];       /* NULL: not known */
@@ -45,6 +49,7 @@ struct doctor {
     bool is_plumb;  /* its webhook is ours, or nothing says that it is another's */
     bool webhook_found;
     const struct vpa_selector *called_in; /* namespaces that the webhook is called for; NULL: all */
+    struct doctor_namespace *uncalled;    /* it is not, though no flag leaves them out */
     bool may_be_panic;                    /* the panic button is pressed, or cannot be looked at */
     int64_t minor;                        /* of the server, 0: not known */
     struct doctor_names names;

@@ -263,14 +263,27 @@ static void judge(struct doctor *d, bool created, const struct vpa_kube_result *
 struct place {
     struct doctor *d;
     const char *found; /* NULL: none yet */
+    bool exists;       /* that of -n */
 };
 
-static bool is_looked_after(const struct doctor *d, const char *ns, const struct vpa_labels *labels)
+static bool is_ignored(const struct doctor *d, const char *ns)
 {
     const struct cli_config *ours = d->names.configs[CLI_ADMISSION_CONTROLLER];
 
-    return !(ours && vpa_common_flags_ignore(&ours->admission.common, ns)) &&
-           (!d->called_in || vpa_selector_matches(d->called_in, labels));
+    return ours && vpa_common_flags_ignore(&ours->admission.common, ns);
+}
+
+static bool is_called_in(const struct doctor *d, const struct vpa_labels *labels)
+{
+    return !d->called_in || vpa_selector_matches(d->called_in, labels);
+}
+
+static void add_uncalled(struct doctor *d, const char *name)
+{
+    struct doctor_namespace *uncalled = vpa_arena_alloc(&d->cli->arena, sizeof(*uncalled));
+
+    *uncalled = (struct doctor_namespace){d->uncalled, name};
+    d->uncalled = uncalled;
 }
 
 /* The one of -n, else "default", else the first one. */
@@ -282,14 +295,19 @@ static int on_namespace(void *ctx, const struct vpa_json *object, struct vpa_err
 
     if (vpa_meta_decode(&cli->arena, vpa_json_find(object, "metadata"), &meta, err) < 0)
         return -1;
-    if ((!*cli->ns || strcmp(cli->ns, meta.name) == 0) &&
-        (!p->found || strcmp(meta.name, USUAL_NAMESPACE) == 0) &&
-        is_looked_after(p->d, meta.name, &meta.labels))
+    if (*cli->ns && strcmp(cli->ns, meta.name) != 0)
+        return 0;
+    p->exists = true;
+    if (is_ignored(p->d, meta.name))
+        return 0;
+    if (!is_called_in(p->d, &meta.labels))
+        add_uncalled(p->d, meta.name);
+    else if (!p->found || strcmp(meta.name, USUAL_NAMESPACE) == 0)
         p->found = meta.name;
     return 0;
 }
 
-/* Where namespaces may not be listed their names have to do. NULL: there is none. */
+/* Where namespaces may not be listed their names have to do. NULL: there is none, as is noted. */
 static const char *find_place(struct doctor *d)
 {
     const struct cli_kind kind = {
@@ -305,9 +323,16 @@ static const char *find_place(struct doctor *d)
     struct place place = {.d = d};
     struct vpa_error err;
 
-    if (cli_list(d->cli, &kind, "", on_namespace, &place, &err) == 0)
-        return place.found;
-    return is_looked_after(d, name, &labels) ? name : NULL;
+    if (cli_list(d->cli, &kind, "", on_namespace, &place, &err) < 0) {
+        place.exists = true; /* perhaps */
+        place.found = !is_ignored(d, name) && is_called_in(d, &labels) ? name : NULL;
+    }
+    if (*d->cli->ns && !place.exists)
+        cli_note(d->cli, "there is no namespace %s", d->cli->ns);
+    else if (!place.found)
+        cli_note(d->cli, "whether the webhook is reached is not known: it is not called for %s%s",
+                 *d->cli->ns ? "namespace " : "any namespace that may be seen", d->cli->ns);
+    return place.found;
 }
 
 void doctor_check_reach(struct doctor *d)
@@ -318,13 +343,8 @@ void doctor_check_reach(struct doctor *d)
     struct vpa_kube_result result = {0};
     struct vpa_error err;
 
-    if (!d->webhook_found)
+    if (!ns)
         return;
-    if (!ns) {
-        cli_note(d->cli, "whether the webhook is reached is not known: it is not called for %s%s",
-                 *d->cli->ns ? "namespace " : "any namespace that may be seen", d->cli->ns);
-        return;
-    }
     vpa_kube_path(&path, "v1", ns, "pods", NULL, NULL);
     vpa_kube_query(&path, "dryRun", "All");
     vpa_json_writer_init(&w, &body);

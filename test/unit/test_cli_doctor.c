@@ -648,6 +648,7 @@ static const struct {
     {"\"--ignored-vpa-object-namespaces=a\"", SELECTS("{}"), NULL, "a", NULL},
     {"", SELECTS("{\"matchLabels\":{\"vpa\":\"on\"}}"), LIST(NAMESPACE("a", ",\"vpa\":\"on\"")),
      "a", "a"},
+    {"", SELECTS("{}"), LIST(), "a", NULL},
 };
 
 TEST_EACH(the_webhook_is_tried_where_it_is_called, samples) {
@@ -665,8 +666,45 @@ TEST_EACH(the_webhook_is_tried_where_it_is_called, samples) {
     ck_assert((sample != NULL) == (samples[_i].asked != NULL));
     ck_assert((finding("webhook-reach") != NULL) == (samples[_i].asked != NULL));
     ck_assert_uint_eq(cli.note_count, samples[_i].asked == NULL);
+    if (cli.note_count)
+        ck_assert((strcmp(cli.notes[0], "there is no namespace a") == 0) ==
+                  vpa_str_eq(samples[_i].namespaces, LIST()));
     if (sample)
         ck_assert_ptr_nonnull(strstr(sample, path));
+}
+
+static const struct {
+    const char *args, *selector, *mode;
+    size_t warned;
+} uncalled[] = {
+    {"", NOT_IN("shop"), "Recreate", 1},
+    {"", "{\"matchLabels\":{\"vpa\":\"on\"}}", "Initial", 1},
+    {"", NOT_IN("shop"), "Off", 0},
+    {"", NOT_IN("a"), "Recreate", 0},
+    {"\"--ignored-vpa-object-namespaces=shop\"", NOT_IN("shop"), "Recreate", 0},
+    {"\"--vpa-object-namespace=a\"", NOT_IN("shop"), "Recreate", 0},
+};
+
+TEST_EACH(a_namespace_that_the_webhook_is_not_called_for_is_told_of, uncalled) {
+    vpa_auto_free char *list =
+        vpa_xprintf(LIST(RUNS("w", "", "vpa-admission-controller", "%s")), uncalled[_i].args);
+    vpa_auto_free char *registered = vpa_xprintf(SELECTS("%s"), uncalled[_i].selector);
+    vpa_auto_free char *two = vpa_xprintf(LIST(VPA("a", "%s", "", "") "," VPA("b", "%s", "", "")),
+                                          uncalled[_i].mode, uncalled[_i].mode);
+    size_t warned = 0;
+
+    cli.ns = "";
+    hooks = registered;
+    namespaces = LIST(NAMESPACE("shop", "") "," NAMESPACE("a", ",\"vpa\":\"on\""));
+    vpas = two;
+    take_deployments(list);
+    doctor_check_webhook(&doctor);
+    doctor_check_reach(&doctor);
+    doctor_check_objects(&doctor);
+    for (size_t i = 0; i < doctor.count; i++)
+        warned += vpa_str_eq(doctor.items[i].check, "webhook-namespace") &&
+                  vpa_str_eq(doctor.items[i].subject, "Namespace shop");
+    ck_assert_uint_eq(warned, uncalled[_i].warned);
 }
 
 static const struct {
