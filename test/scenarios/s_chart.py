@@ -210,8 +210,10 @@ def scenario_chart_replace(make):
     cluster.client.delete("Secret", "vpa-tls-certs", NAMESPACE)
     notes = helm(*upgrade)
     made = secret(cluster)
-    assert made["ca"] != theirs["ca"] and "`helm upgrade` once more" in notes, notes
+    assert made["ca"] != theirs["ca"] and "`helm upgrade` once more" in notes and "no `helm rollback` over" in notes, notes
     assert authorities(webhook_ca(cluster)) == authorities(made["ca"]) + authorities(theirs["ca"]), webhook_ca(cluster)
+    helm_of(cluster, make)("rollback", "vpa", "--no-hooks")
+    assert secret(cluster) == made and not webhook_ca(cluster), "Helm has learned to keep the CA: the notes need not warn"
     helm(*upgrade)
     assert secret(cluster) == made and webhook_ca(cluster) == made["ca"]
     cluster.client.delete("Secret", "vpa-tls-certs", NAMESPACE)
