@@ -223,7 +223,7 @@ def scenario_chart_replace(make):
 
 
 def scenario_chart_unregister(make):
-    """registerWebhook true, then false: what the daemon registered is refused while it may keep pods from being created, then told of."""
+    """registerWebhook true, then false: what the daemon registered is refused while it may keep pods from being created, then told of; one of yours stays."""
     cluster = make(rate=60.0, fresh=True)
     helm = plain_helm(cluster, make)
     values = ("vpa", CHART, "--set")
@@ -236,6 +236,8 @@ def scenario_chart_unregister(make):
     told, off = f"kubectl delete mutatingwebhookconfiguration {name}", "admissionController.registerWebhook=false"
     assert told not in helm("upgrade", *values, "admissionController.registerWebhook=true")
     said = helm("upgrade", *values, off, fails=True)
+    assert "If the object is yours" in said, said
+    assert told not in helm("upgrade", *values, f"{off},admissionController.certGen.enabled=false")
     patch = said.split("-p '")[1].split("'")[0]
     status, _, body = cluster.client.raw("PATCH", f"{path}/{name}", patch.encode(), "application/json-patch+json")
     assert status == 200, body
