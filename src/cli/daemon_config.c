@@ -340,8 +340,8 @@ void cli_config_read(struct cli *cli, enum cli_daemon which, struct cli_config *
 
 struct installation {
     struct cli *cli;
-    const char *ns;
-    bool found;
+    const char *ns; /* NULL: none yet */
+    bool acts;      /* an updater or a webhook runs there */
 };
 
 static int on_installed(void *ctx, const struct vpa_json *deployment, struct vpa_error *err)
@@ -354,20 +354,21 @@ static int on_installed(void *ctx, const struct vpa_json *deployment, struct vpa
         enum cli_daemon which = cli_daemon_of(container);
         struct vpa_error ignored;
 
-        if (i->found || which == CLI_DAEMONS ||
+        if (i->acts || which == CLI_DAEMONS || (i->ns && which == CLI_RECOMMENDER) ||
             (cli_config_of(i->cli, which, deployment, container, &config, &ignored) == 0 &&
              cli_config_is_shadow(&config)))
             continue;
         i->ns = copy_of(i->cli, deployment, "metadata.namespace");
-        i->found = true;
+        i->acts = which != CLI_RECOMMENDER;
     }
     return 0;
 }
 
+/* A recommender of its own, for VPAs that name it, may stand anywhere. */
 const char *cli_installation(struct cli *cli)
 {
-    struct installation i = {cli, CLI_KUBE_SYSTEM, false};
+    struct installation i = {cli, NULL, false};
 
-    search_daemons(cli, on_installed, &i, &i.found);
-    return i.ns;
+    search_daemons(cli, on_installed, &i, &i.acts);
+    return i.ns ? i.ns : CLI_KUBE_SYSTEM;
 }

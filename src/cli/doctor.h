@@ -27,6 +27,10 @@ struct doctor_neighbour {
     const char *ns, *name;
     struct cli_config config;
 };
+struct doctor_namespace {
+    struct doctor_namespace *next;
+    const char *name;
+};
 /* What the Deployments call things; until one is seen, the names of the manifests count. */
 struct doctor_names {
     const char *accounts[CLI_DAEMONS];       /* NULL: not known */
@@ -41,10 +45,11 @@ struct doctor {
     struct doctor_finding *items; /* heap */
     size_t count, capacity;
     const char *ns; /* of the installation; NULL: the check of the daemons finds it */
-    bool of_chart;  /* a release of the chart, or none of the manifests */
+    bool of_chart;  /* Helm manages a Deployment of it */
     bool is_plumb;  /* its webhook is ours, or nothing says that it is another's */
     bool webhook_found;
     const struct vpa_selector *called_in; /* namespaces that the webhook is called for; NULL: all */
+    struct doctor_namespace *uncalled;    /* it is not, though no flag leaves them out */
     bool may_be_panic;                    /* the panic button is pressed, or cannot be looked at */
     int64_t minor;                        /* of the server, 0: not known */
     struct doctor_names names;
@@ -60,7 +65,11 @@ void doctor_add(struct doctor *d, enum doctor_level level, const char *check, co
 const struct vpa_json *doctor_get(struct doctor *d, const char *group_version, const char *ns,
                                   const char *resource, const char *name, bool *missing);
 
-/* Whether it may be there: it changes nothing, or serves other VPAs than this installation. */
+/* What to do for a part that is missing: by the chart, by the manifests as they are, or by an
+ * overlay of them, which alone puts them into another namespace. */
+const char *doctor_apply(const struct doctor *d, const char *chart, const char *manifests);
+/* Whether it may be there: it changes nothing, serves other VPAs than this installation, or does
+ * what this one leaves to others. */
 bool doctor_is_apart(const struct doctor *d, const struct doctor_neighbour *neighbour);
 /* Whether the installation does without it: there is a recommender, and no Deployment runs that. */
 bool doctor_leaves_out(const struct doctor *d, enum cli_daemon daemon);

@@ -166,7 +166,7 @@ bool doctor_is_apart(const struct doctor *d, const struct doctor_neighbour *neig
     const struct cli_config *theirs = &neighbour->config;
     const struct cli_config *ours = d->names.configs[theirs->which];
 
-    if (cli_config_is_shadow(theirs))
+    if (cli_config_is_shadow(theirs) || doctor_leaves_out(d, theirs->which))
         return true;
     return ours && (leaves_to(ours, theirs) || leaves_to(theirs, ours) ||
                     (ours->which == CLI_RECOMMENDER &&
@@ -244,14 +244,21 @@ bool doctor_reads_status(const struct doctor *d)
     return updater ? updater->updater.use_admission_status : !doctor_leaves_out(d, CLI_UPDATER);
 }
 
+const char *doctor_apply(const struct doctor *d, const char *chart, const char *manifests)
+{
+    return d->of_chart                           ? chart
+           : strcmp(d->ns, CLI_KUBE_SYSTEM) == 0 ? manifests
+                                                 : "apply your overlay of deploy/ again";
+}
+
 /* intended: it may be meant so. what: as the chart's values have it. */
 static void add_gone(struct doctor *d, bool intended, const char *subject, const char *what,
                      const char *text)
 {
+    vpa_auto_free char *values = vpa_xprintf("set %s in the values of the chart", what);
     vpa_auto_free char *advice =
-        vpa_xprintf("%s%s%s%s", intended ? "nothing, if that is wanted; else " : "",
-                    d->of_chart ? "set " : "kubectl apply -k deploy/", d->of_chart ? what : "",
-                    d->of_chart ? " in the values of the chart" : "");
+        vpa_xprintf("%s%s", intended ? "nothing, if that is wanted; else " : "",
+                    doctor_apply(d, values, "kubectl apply -k deploy/"));
 
     doctor_add(d, intended ? DOCTOR_WARNING : DOCTOR_ERROR, "daemon", subject, advice,
                "no Deployment in %s runs %s", d->ns, text);
@@ -292,7 +299,6 @@ void doctor_check_daemons(struct doctor *d)
         return;
     }
     d->names.all_seen = true;
-    d->of_chart |= strcmp(d->ns, CLI_KUBE_SYSTEM) != 0;
     check_neighbours(d);
     check_gone(d);
 }

@@ -271,6 +271,23 @@ static void check_served(struct objects *s, const struct vpa_object *vpa, const 
                vpa->recommender_count ? vpa->recommenders[0] : "default");
 }
 
+/* Expressions of a selector may be added by whoever may write the registration. */
+static void check_called(struct doctor *d, const char *ns)
+{
+    struct doctor_namespace **at = &d->uncalled;
+    vpa_auto_free char *subject = vpa_xprintf("Namespace %s", ns);
+
+    while (*at && !vpa_str_eq((*at)->name, ns))
+        at = &(*at)->next;
+    if (!*at)
+        return;
+    *at = (*at)->next; /* said once */
+    doctor_add(d, DOCTOR_WARNING, "webhook-namespace", subject,
+               "compare its labels with the namespaceSelector of the registration; if it is left "
+               "out on purpose, set mode Off in its VPAs",
+               "the webhook is not called for it: new pods do not get what its VPAs recommend");
+}
+
 static int on_vpa(void *ctx, const struct vpa_json *object, struct vpa_error *err)
 {
     struct objects *s = ctx;
@@ -283,6 +300,8 @@ static int on_vpa(void *ctx, const struct vpa_json *object, struct vpa_error *er
     vpa_auto_free char *subject = subject_of(vpa);
 
     s->count++;
+    if (acts(vpa))
+        check_called(s->d, vpa->meta.ns);
     if (vpa->target_ref.present)
         take_target(s, vpa);
     check_conditions(s, vpa, subject);

@@ -13,7 +13,6 @@
 #include "vpa/net/tls.h"
 
 #define USUAL_NAMESPACE "default"
-#define REGISTER "restart the admission controller: it registers itself (--register-webhook)"
 
 static bool is_ours(const struct vpa_json *hook)
 {
@@ -44,6 +43,26 @@ static bool covers_pods(const struct vpa_json *hook)
     return false;
 }
 
+static const char *register_advice(const struct doctor *d)
+{
+    const struct cli_config *ours = d->names.configs[CLI_ADMISSION_CONTROLLER];
+
+    if (!ours || ours->admission.register_webhook)
+        return "restart the admission controller: it registers itself (--register-webhook)";
+    return d->of_chart ? "helm upgrade, or register it yourself where the chart leaves that to you"
+                       : "register it: --register-webhook=false leaves that to you";
+}
+
+static const char *ca_advice(const struct doctor *d)
+{
+    const struct cli_config *ours = d->names.configs[CLI_ADMISSION_CONTROLLER];
+
+    return ours && !ours->admission.register_webhook && ours->admission.manage_certificates
+               ? "look at the log of the admission controller, which writes its CA there "
+                 "(--manage-certificates)"
+               : register_advice(d);
+}
+
 static void check_ca(struct doctor *d, const struct vpa_json *hook, const char *subject)
 {
     const char *bundle = vpa_json_string(vpa_json_at(hook, "clientConfig.caBundle"));
@@ -51,11 +70,11 @@ static void check_ca(struct doctor *d, const struct vpa_json *hook, const char *
     struct vpa_error err;
 
     if (!bundle || !*bundle)
-        doctor_add(d, DOCTOR_ERROR, "webhook-ca", subject, REGISTER,
+        doctor_add(d, DOCTOR_ERROR, "webhook-ca", subject, ca_advice(d),
                    "it has no caBundle: the API server cannot trust the webhook");
     else if (vpa_base64_decode(&pem, bundle, strlen(bundle), &err) < 0 ||
              vpa_tls_check_ca(vpa_buf_text(&pem), &err) < 0)
-        doctor_add(d, DOCTOR_ERROR, "webhook-ca", subject, REGISTER,
+        doctor_add(d, DOCTOR_ERROR, "webhook-ca", subject, ca_advice(d),
                    "its caBundle is no certificate: %s", err.text);
     else
         doctor_add(d, DOCTOR_OK, "webhook-ca", subject, "", "its caBundle is a certificate");
@@ -76,8 +95,8 @@ static void check_service(struct doctor *d, const struct vpa_json *hook)
         doctor_add(d, DOCTOR_OK, "webhook-service", subject, "", "it exists");
     else if (missing)
         doctor_add(d, DOCTOR_ERROR, "webhook-service", subject,
-                   d->of_chart ? "helm upgrade: the chart makes it"
-                               : "kubectl apply -f deploy/admission-controller-service.yaml",
+                   doctor_apply(d, "helm upgrade: the chart makes it",
+                                "kubectl apply -f deploy/admission-controller-service.yaml"),
                    "the webhook is registered behind it, and it does not exist");
 }
 
@@ -102,7 +121,7 @@ static void check_hook(struct hooks *s, const struct vpa_json *hook, const char 
 
     s->found++;
     if (!covers_pods(hook))
-        doctor_add(s->d, DOCTOR_ERROR, "webhook-rules", subject, REGISTER,
+        doctor_add(s->d, DOCTOR_ERROR, "webhook-rules", subject, register_advice(s->d),
                    "its rules do not name the creation of pods");
     if (vpa_str_eq(policy, "Fail"))
         doctor_add(s->d, DOCTOR_WARNING, "webhook-policy", subject,
@@ -179,7 +198,7 @@ void doctor_check_webhook(struct doctor *d)
     }
     d->webhook_found = s.found > 0;
     if (s.found == 0 && !doctor_leaves_out(d, CLI_ADMISSION_CONTROLLER))
-        doctor_add(d, DOCTOR_ERROR, "webhook", "MutatingWebhookConfiguration", REGISTER,
+        doctor_add(d, DOCTOR_ERROR, "webhook", "MutatingWebhookConfiguration", register_advice(d),
                    "the webhook is not registered: new pods do not get their recommendation");
     if (s.found > 1)
         doctor_add(d, DOCTOR_ERROR, "second-installation", "MutatingWebhookConfiguration",
@@ -244,14 +263,27 @@ static void judge(struct doctor *d, bool created, const struct vpa_kube_result *
 struct place {
     struct doctor *d;
     const char *found; /* NULL: none yet */
+    bool exists;       /* that of -n */
 };
 
-static bool is_looked_after(const struct doctor *d, const char *ns, const struct vpa_labels *labels)
+static bool is_ignored(const struct doctor *d, const char *ns)
 {
     const struct cli_config *ours = d->names.configs[CLI_ADMISSION_CONTROLLER];
 
-    return !(ours && vpa_common_flags_ignore(&ours->admission.common, ns)) &&
-           (!d->called_in || vpa_selector_matches(d->called_in, labels));
+    return ours && vpa_common_flags_ignore(&ours->admission.common, ns);
+}
+
+static bool is_called_in(const struct doctor *d, const struct vpa_labels *labels)
+{
+    return !d->called_in || vpa_selector_matches(d->called_in, labels);
+}
+
+static void add_uncalled(struct doctor *d, const char *name)
+{
+    struct doctor_namespace *uncalled = vpa_arena_alloc(&d->cli->arena, sizeof(*uncalled));
+
+    *uncalled = (struct doctor_namespace){d->uncalled, name};
+    d->uncalled = uncalled;
 }
 
 /* The one of -n, else "default", else the first one. */
@@ -263,14 +295,19 @@ static int on_namespace(void *ctx, const struct vpa_json *object, struct vpa_err
 
     if (vpa_meta_decode(&cli->arena, vpa_json_find(object, "metadata"), &meta, err) < 0)
         return -1;
-    if ((!*cli->ns || strcmp(cli->ns, meta.name) == 0) &&
-        (!p->found || strcmp(meta.name, USUAL_NAMESPACE) == 0) &&
-        is_looked_after(p->d, meta.name, &meta.labels))
+    if (*cli->ns && strcmp(cli->ns, meta.name) != 0)
+        return 0;
+    p->exists = true;
+    if (is_ignored(p->d, meta.name))
+        return 0;
+    if (!is_called_in(p->d, &meta.labels))
+        add_uncalled(p->d, meta.name);
+    else if (!p->found || strcmp(meta.name, USUAL_NAMESPACE) == 0)
         p->found = meta.name;
     return 0;
 }
 
-/* Where namespaces may not be listed their names have to do. NULL: there is none. */
+/* Where namespaces may not be listed their names have to do. NULL: there is none, as is noted. */
 static const char *find_place(struct doctor *d)
 {
     const struct cli_kind kind = {
@@ -286,9 +323,16 @@ static const char *find_place(struct doctor *d)
     struct place place = {.d = d};
     struct vpa_error err;
 
-    if (cli_list(d->cli, &kind, "", on_namespace, &place, &err) == 0)
-        return place.found;
-    return is_looked_after(d, name, &labels) ? name : NULL;
+    if (cli_list(d->cli, &kind, "", on_namespace, &place, &err) < 0) {
+        place.exists = true; /* perhaps */
+        place.found = !is_ignored(d, name) && is_called_in(d, &labels) ? name : NULL;
+    }
+    if (*d->cli->ns && !place.exists)
+        cli_note(d->cli, "there is no namespace %s", d->cli->ns);
+    else if (!place.found)
+        cli_note(d->cli, "whether the webhook is reached is not known: it is not called for %s%s",
+                 *d->cli->ns ? "namespace " : "any namespace that may be seen", d->cli->ns);
+    return place.found;
 }
 
 void doctor_check_reach(struct doctor *d)
@@ -299,13 +343,8 @@ void doctor_check_reach(struct doctor *d)
     struct vpa_kube_result result = {0};
     struct vpa_error err;
 
-    if (!d->webhook_found)
+    if (!ns)
         return;
-    if (!ns) {
-        cli_note(d->cli, "whether the webhook is reached is not known: it is not called for %s%s",
-                 *d->cli->ns ? "namespace " : "any namespace that may be seen", d->cli->ns);
-        return;
-    }
     vpa_kube_path(&path, "v1", ns, "pods", NULL, NULL);
     vpa_kube_query(&path, "dryRun", "All");
     vpa_json_writer_init(&w, &body);

@@ -210,8 +210,10 @@ def scenario_chart_replace(make):
     cluster.client.delete("Secret", "vpa-tls-certs", NAMESPACE)
     notes = helm(*upgrade)
     made = secret(cluster)
-    assert made["ca"] != theirs["ca"] and "`helm upgrade` once more" in notes, notes
+    assert made["ca"] != theirs["ca"] and "`helm upgrade` once more" in notes and "no `helm rollback` over" in notes, notes
     assert authorities(webhook_ca(cluster)) == authorities(made["ca"]) + authorities(theirs["ca"]), webhook_ca(cluster)
+    helm_of(cluster, make)("rollback", "vpa", "--no-hooks")
+    assert secret(cluster) == made and not webhook_ca(cluster), "Helm has learned to keep the CA: the notes need not warn"
     helm(*upgrade)
     assert secret(cluster) == made and webhook_ca(cluster) == made["ca"]
     cluster.client.delete("Secret", "vpa-tls-certs", NAMESPACE)
@@ -221,7 +223,7 @@ def scenario_chart_replace(make):
 
 
 def scenario_chart_unregister(make):
-    """registerWebhook true, then false: what the daemon registered is refused while it may keep pods from being created, then told of."""
+    """registerWebhook true, then false: what the daemon registered is refused while it may keep pods from being created, then told of; one of yours stays."""
     cluster = make(rate=60.0, fresh=True)
     helm = plain_helm(cluster, make)
     values = ("vpa", CHART, "--set")
@@ -234,6 +236,8 @@ def scenario_chart_unregister(make):
     told, off = f"kubectl delete mutatingwebhookconfiguration {name}", "admissionController.registerWebhook=false"
     assert told not in helm("upgrade", *values, "admissionController.registerWebhook=true")
     said = helm("upgrade", *values, off, fails=True)
+    assert "If the object is yours" in said, said
+    assert told not in helm("upgrade", *values, f"{off},admissionController.certGen.enabled=false")
     patch = said.split("-p '")[1].split("'")[0]
     status, _, body = cluster.client.raw("PATCH", f"{path}/{name}", patch.encode(), "application/json-patch+json")
     assert status == 200, body

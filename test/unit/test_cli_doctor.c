@@ -222,6 +222,7 @@ TEST(a_deployment_without_an_account_has_the_namespaces) {
                                                               "vpa-admission-controller", ARGS)
 #define ONLY(NS) "\"--vpa-object-namespace=" NS "\""
 #define IGNORES(NS) "\"--ignored-vpa-object-namespaces=" NS ",x\""
+#define BLUE_IN(NS) RUNS_IN(NS, "r", "", "vpa-recommender", "\"--recommender-name=blue\"")
 #define LIST(...) "{\"items\":[" __VA_ARGS__ "]}"
 
 static const struct {
@@ -242,10 +243,13 @@ static const struct {
     {LIST(), LIST(ALL_IN("a", ONLY("a")) "," ALL_IN("b", ONLY("a"))), NULL, "a", 3, 3},
     {LIST(), LIST(ALL_IN("a", ONLY("a")) "," ALL_IN("b", "")), NULL, "a", 3, 3},
     {LIST(), LIST(ALL_IN("a", ONLY("a")) "," ALL_IN("b", IGNORES("a"))), NULL, "a", 0, 0},
-    {LIST(),
-     LIST(ALL_IN("a", "") "," RUNS_IN("b", "r", "", "vpa-recommender",
-                                      "\"--recommender-name=blue\"")),
-     NULL, "a", 0, 0},
+    {LIST(), LIST(ALL_IN("a", "") "," BLUE_IN("b")), NULL, "a", 0, 0},
+    {LIST(), LIST(BLUE_IN("a") "," ALL_IN("b", "")), NULL, "b", 0, 0},
+    {LIST(), LIST(BLUE_IN("a") "," ALL_IN("b", "")), "a", "a", 1, 0},
+    {LIST(), LIST(RUNS_IN("a", "r", "", "vpa-recommender", "") "," ALL_IN("b", "")), NULL, "b", 1,
+     1},
+    {LIST(BLUE_IN("kube-system")), LIST(ALL_IN("a", "") "," BLUE_IN("kube-system")), NULL, "a", 0,
+     0},
     {LIST(), LIST(ALL_IN("a", "\"--shadow\"")), NULL, "kube-system", 3, 0},
 };
 
@@ -313,6 +317,35 @@ TEST_EACH(the_registration_of_a_neighbour_is_not_one_too_many, registrations) {
     ck_assert((finding("webhook") != NULL) == registrations[_i].missing);
     ck_assert(doctor.webhook_found == !registrations[_i].missing);
 }
+
+#define BY_HELM(ARGS)                                                                              \
+    "{\"metadata\":{\"namespace\":\"kube-system\",\"name\":\"a\",\"labels\":{"                     \
+    "\"app.kubernetes.io/managed-by\":\"Helm\"}},\"spec\":{\"template\":{\"spec\":{"               \
+    "\"containers\":[{\"image\":\"vpa-admission-controller\",\"args\":[" ARGS "]}]}}}}"
+#define NOT_ITSELF "\"--register-webhook=false\""
+
+static const struct {
+    const char *deployments;
+    const char *webhook, *ca; /* how the advice begins, of one that is not registered, or so */
+} registrars[] = {
+    {LIST(WEBHOOK_IN("kube-system", "")), "restart", "restart"},
+    {LIST(BY_HELM("")), "restart", "restart"},
+    {LIST(WEBHOOK_IN("kube-system", NOT_ITSELF)), "register it: ", "register it: "},
+    {LIST(BY_HELM(NOT_ITSELF)), "helm upgrade", "helm upgrade"},
+    {LIST(BY_HELM(NOT_ITSELF ",\"--manage-certificates\"")), "helm upgrade", "look at the log"},
+    {LIST(WEBHOOK_IN("kube-system", NOT_ITSELF ",\"--manage-certificates\"")),
+     "register it: ", "look at the log"},
+};
+
+TEST_EACH(who_registers_the_webhook_is_asked_to, registrars) {
+    take_deployments(registrars[_i].deployments);
+    doctor_check_webhook(&doctor);
+    hooks = LIST(USUAL);
+    doctor_check_webhook(&doctor);
+    ck_assert(vpa_str_starts_with(finding("webhook")->advice, registrars[_i].webhook));
+    ck_assert(vpa_str_starts_with(finding("webhook-ca")->advice, registrars[_i].ca));
+}
+
 /* Behind the arguments. */
 #define WITH_VARIABLES                                                                             \
     "],\"env\":[{\"name\":\"NAMESPACE\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":"               \
@@ -420,21 +453,18 @@ static const struct {
      "no Deployment in kube-system runs them: recommendations only",
      "nothing, if that is wanted; else kubectl apply -k deploy/", 0, 0},
     {LIST(R_IN("vpa")), DOCTOR_WARNING, "no Deployment in vpa runs them: recommendations only",
-     "nothing, if that is wanted; else set updater.enabled and admissionController.enabled in the "
-     "values of the chart",
-     0, 0},
+     "nothing, if that is wanted; else apply your overlay of deploy/ again", 0, 0},
     {LIST(R_IN("kube-system") "," A_IN("kube-system")), DOCTOR_WARNING,
      "no Deployment in kube-system runs it: running pods are left as they are",
      "nothing, if that is wanted; else kubectl apply -k deploy/", 0, 1},
     {LIST(R_IN("vpa") "," U_IN("vpa", ALONE)), DOCTOR_WARNING,
      "no Deployment in vpa runs it: new pods do not get their recommendation",
-     "nothing, if that is wanted; else set admissionController.enabled in the values of the chart",
-     0, 0},
+     "nothing, if that is wanted; else apply your overlay of deploy/ again", 0, 0},
     {LIST(R_IN("vpa") "," U_IN("vpa", "")), DOCTOR_ERROR,
      "no Deployment in vpa runs it: the updater changes nothing without the webhook",
-     "set admissionController.enabled in the values of the chart", 1, 0},
+     "apply your overlay of deploy/ again", 1, 0},
     {LIST(A_IN("vpa") "," U_IN("vpa", ALONE)), DOCTOR_ERROR, "no Deployment in vpa runs it",
-     "set recommender.enabled in the values of the chart", 0, 1},
+     "apply your overlay of deploy/ again", 0, 1},
     {LIST("{\"metadata\":{\"namespace\":\"kube-system\",\"name\":\"r\",\"labels\":{"
           "\"app.kubernetes.io/managed-by\":\"Helm\"}},\"spec\":{\"template\":{\"spec\":{"
           "\"containers\":[{\"image\":\"vpa-recommender\"}]}}},\"status\":{\"readyReplicas\":1}}"),
@@ -618,6 +648,7 @@ static const struct {
     {"\"--ignored-vpa-object-namespaces=a\"", SELECTS("{}"), NULL, "a", NULL},
     {"", SELECTS("{\"matchLabels\":{\"vpa\":\"on\"}}"), LIST(NAMESPACE("a", ",\"vpa\":\"on\"")),
      "a", "a"},
+    {"", SELECTS("{}"), LIST(), "a", NULL},
 };
 
 TEST_EACH(the_webhook_is_tried_where_it_is_called, samples) {
@@ -635,8 +666,45 @@ TEST_EACH(the_webhook_is_tried_where_it_is_called, samples) {
     ck_assert((sample != NULL) == (samples[_i].asked != NULL));
     ck_assert((finding("webhook-reach") != NULL) == (samples[_i].asked != NULL));
     ck_assert_uint_eq(cli.note_count, samples[_i].asked == NULL);
+    if (cli.note_count)
+        ck_assert((strcmp(cli.notes[0], "there is no namespace a") == 0) ==
+                  vpa_str_eq(samples[_i].namespaces, LIST()));
     if (sample)
         ck_assert_ptr_nonnull(strstr(sample, path));
+}
+
+static const struct {
+    const char *args, *selector, *mode;
+    size_t warned;
+} uncalled[] = {
+    {"", NOT_IN("shop"), "Recreate", 1},
+    {"", "{\"matchLabels\":{\"vpa\":\"on\"}}", "Initial", 1},
+    {"", NOT_IN("shop"), "Off", 0},
+    {"", NOT_IN("a"), "Recreate", 0},
+    {"\"--ignored-vpa-object-namespaces=shop\"", NOT_IN("shop"), "Recreate", 0},
+    {"\"--vpa-object-namespace=a\"", NOT_IN("shop"), "Recreate", 0},
+};
+
+TEST_EACH(a_namespace_that_the_webhook_is_not_called_for_is_told_of, uncalled) {
+    vpa_auto_free char *list =
+        vpa_xprintf(LIST(RUNS("w", "", "vpa-admission-controller", "%s")), uncalled[_i].args);
+    vpa_auto_free char *registered = vpa_xprintf(SELECTS("%s"), uncalled[_i].selector);
+    vpa_auto_free char *two = vpa_xprintf(LIST(VPA("a", "%s", "", "") "," VPA("b", "%s", "", "")),
+                                          uncalled[_i].mode, uncalled[_i].mode);
+    size_t warned = 0;
+
+    cli.ns = "";
+    hooks = registered;
+    namespaces = LIST(NAMESPACE("shop", "") "," NAMESPACE("a", ",\"vpa\":\"on\""));
+    vpas = two;
+    take_deployments(list);
+    doctor_check_webhook(&doctor);
+    doctor_check_reach(&doctor);
+    doctor_check_objects(&doctor);
+    for (size_t i = 0; i < doctor.count; i++)
+        warned += vpa_str_eq(doctor.items[i].check, "webhook-namespace") &&
+                  vpa_str_eq(doctor.items[i].subject, "Namespace shop");
+    ck_assert_uint_eq(warned, uncalled[_i].warned);
 }
 
 static const struct {

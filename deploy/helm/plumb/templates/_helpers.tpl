@@ -127,14 +127,17 @@ the CA that the chart's Job wrote, and no Job writes it again on a rollback. See
 {{- if and $admission.enabled $chosen (not $admission.registerWebhook) }}yes{{ end }}
 {{- end }}
 
-{{/* The failurePolicy of what a daemon registered for our Service as long as it did so itself: nobody renews that CA any more. */}}
+{{/* The failurePolicy of what is registered for our Service beside Helm's: by a daemon that did so itself, whose CA nobody renews any more, or by
+somebody else. Who may not read such objects may install what registers none. */}}
 {{- define "plumb.leftBehind" -}}
 {{- $service := dict "name" .Values.admissionController.service.name "namespace" .Release.Namespace }}
+{{- if and (include "plumb.ownsWebhook" .) (ne (include "plumb.webhookName" .) "vpa-webhook-config") }}
 {{- $live := lookup "admissionregistration.k8s.io/v1" "MutatingWebhookConfiguration" "" "vpa-webhook-config" | default dict }}
-{{- if and (include "plumb.ownsWebhook" .) (ne (include "plumb.webhookName" .) "vpa-webhook-config") (not (dig "metadata" "annotations" "meta.helm.sh/release-name" "" $live)) }}
+{{- if not (dig "metadata" "annotations" "meta.helm.sh/release-name" "" $live) }}
 {{- range get $live "webhooks" | default list }}
 {{- if eq (dig "clientConfig" "service" "name" "" .) $service.name }}
 {{- if eq (dig "clientConfig" "service" "namespace" "" .) $service.namespace }}{{ .failurePolicy | default "Fail" }}{{ end }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- end }}
