@@ -38,6 +38,9 @@
 #define AKS                                                                                        \
     "{\"key\":\"control-plane\",\"operator\":\"NotIn\",\"values\":[\"true\"]},"                    \
     "{\"key\":\"kubernetes.azure.com/managedby\",\"operator\":\"NotIn\",\"values\":[\"aks\"]}"
+#define GKES                                                                                       \
+    "{\"key\":\"kubernetes.io/"                                                                    \
+    "metadata.name\",\"operator\":\"NotIn\",\"values\":[\"kube-system\"]}"
 
 static struct admission_config config;
 static struct registration *registration;
@@ -381,6 +384,8 @@ static const struct part_row {
     {OUR_CA, "", "\"NotIn\"", "\"In\"", "namespaceSelector", "add", "namespaceSelector", SELECTOR},
     {OUR_CA, "", EXPRESSIONS, EXPRESSIONS "{\"key\":\"a\",\"operator\":\"Exists\"}," AKS ",",
      "namespaceSelector", "add", "namespaceSelector", SELECTOR_WITH("," AKS)},
+    {OUR_CA, "", "\"NotIn\",\"values\":[\"\"]}", "\"In\",\"values\":[\"payments\"]}," GKES,
+     "namespaceSelector", "add", "namespaceSelector", SELECTOR},
     {OUR_CA, "", "ReviewVersions\":[", "ReviewVersions\":[\"v1beta1\",", "admissionReviewVersions",
      "add", "admissionReviewVersions", "[\"v1\"]"},
     {OUR_CA, "", SIDE_EFFECTS, SIDE_EFFECTS ",\"objectSelector\":{\"matchLabels\":{\"a\":\"b\"}}",
