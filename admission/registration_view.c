@@ -178,6 +178,7 @@ static void merge_selector(struct registration_view *view, const struct vpa_json
         if (is_ours || !leaves_some_out(expression))
             continue;
         vpa_json_put_node(&w, expression);
+        view->others_leave_out = true;
     }
     vpa_json_close_array(&w);
     vpa_json_close_object(&w);
