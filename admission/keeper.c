@@ -30,6 +30,7 @@ struct keeper {
     bool due;
     bool insists;         /* on our namespaces, until they were seen there, written or refused */
     bool ca_is_new;       /* we want another one than before, and it has not been seen there */
+    char *selector;       /* that was told, with what others leave out; NULL: they leave nothing */
     const char *reported; /* what was said to be wrong and is not ours; NULL: nothing */
     vpa_duration pause;   /* before the next repair; 0: none yet */
     int64_t repaired;     /* monotonic, the last one */
@@ -71,6 +72,7 @@ void keeper_free(struct keeper *k)
     vpa_timer_free(k->timer);
     vpa_timer_free(k->late);
     vpa_events_free(k->events);
+    free(k->selector);
     free(k);
 }
 
@@ -121,6 +123,23 @@ static void report(struct keeper *k, const char *what)
     VPA_ERROR("The registration is not as it should be, and not ours to repair",
               VPA_KV("name", name_of(k)), VPA_KV("what", what));
     tell(k, "RegistrationFaulty", what, "not repaired, because others own it");
+}
+
+/* No recommendation comes to pods there, and nothing else tells. Beside namespaces of other flags
+ * it cannot be told what others leave out. */
+static void tell_left_out(struct keeper *k, const struct registration_view *view)
+{
+    const char *selector = view->others_leave_out ? view->selector : NULL;
+
+    if (view->namespaces_differ || strcmp(vpa_or_empty(k->selector), vpa_or_empty(selector)) == 0)
+        return;
+    free(k->selector);
+    k->selector = selector ? vpa_xstrdup(selector) : NULL;
+    if (selector)
+        VPA_INFO("Others leave out namespaces: their pods get no recommendation",
+                 VPA_KV("name", name_of(k)), VPA_KV("namespaceSelector", selector));
+    else
+        VPA_INFO("Others leave out no namespaces any more", VPA_KV("name", name_of(k)));
 }
 
 static void is_right(struct keeper *k)
@@ -308,10 +327,12 @@ static void tell_right(struct keeper *k)
 {
     const struct registration *r = k->options.registration;
 
-    if (registration_state(r) == REGISTRATION_PRESENT)
+    if (registration_state(r) == REGISTRATION_PRESENT) {
         is_right(k);
-    else if (registration_is_out_of_sight(r))
+        tell_left_out(k, registration_view(r));
+    } else if (registration_is_out_of_sight(r)) {
         vpa_metric_set(&meter_registration, 1);
+    }
 }
 
 /* Of a registration without a fault. */

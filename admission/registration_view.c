@@ -3,7 +3,8 @@
  * as the API server looks at them when it decides whether to call us: clientConfig, rules, and the
  * three ways to leave a pod out. What the server fills in (scope "*", port 443) is no difference.
  * Nor are namespaces that others leave out beside ours: who runs the cluster adds such expressions
- * to every webhook and puts them back at once (AKS, GKE Autopilot). They stay in all that we write.
+ * to every webhook and puts them back at once (AKS, GKE Autopilot). They stay in all that we write,
+ * but for names where ours do not stand: among those ours of before cannot be told from theirs.
  * Somebody else's object is theirs to shape; it only has to send us new pods. Both have to send
  * reviews of the version that we answer.
  */
@@ -121,19 +122,18 @@ static const struct vpa_json *expressions(const struct vpa_json *selector)
     return vpa_json_find(selector, "matchExpressions");
 }
 
-/* Our expression among those, NULL without: of two of its key the one that is as it should be, else
- * the first, which is where we write it. */
-static const struct vpa_json *find_ours(const struct vpa_json *all, const struct vpa_json *ours)
+static bool has_equal(const struct vpa_json *all, const struct vpa_json *ours)
 {
-    const struct vpa_json *found = NULL;
-
-    vpa_json_foreach (expression, all) {
+    vpa_json_foreach (expression, all)
         if (vpa_json_equal(expression, ours))
-            return expression;
-        if (!found && same_text(expression, ours, "key") && same_text(expression, ours, "operator"))
-            found = expression;
-    }
-    return found;
+            return true;
+    return false;
+}
+
+/* Whose it is cannot be told: ours by other flags, or somebody else's. */
+static bool is_like(const struct vpa_json *expression, const struct vpa_json *ours)
+{
+    return same_text(expression, ours, "key") && same_text(expression, ours, "operator");
 }
 
 /* Some namespaces: each has a name. */
@@ -149,18 +149,22 @@ static bool leaves_some_out(const struct vpa_json *expression)
 /* Which namespaces it leaves out is a setting. */
 static bool same_selector(const struct vpa_json *live, const struct vpa_json *wanted)
 {
-    vpa_json_foreach (expression, expressions(live))
+    const struct vpa_json *ours = vpa_json_first(expressions(wanted));
+    bool found = false;
+
+    vpa_json_foreach (expression, expressions(live)) {
         if (!leaves_some_out(expression))
             return false;
-    return is_empty(vpa_json_find(live, "matchLabels")) &&
-           find_ours(expressions(live), vpa_json_first(expressions(wanted)));
+        found = found || is_like(expression, ours);
+    }
+    return found && is_empty(vpa_json_find(live, "matchLabels"));
 }
 
-static const char *merged_selector(struct vpa_arena *arena, const struct vpa_json *live,
-                                   const struct vpa_json *wanted)
+/* Whoever insists on what is like ours puts it back beside ours. */
+static void merge_selector(struct registration_view *view, const struct vpa_json *live,
+                           const struct vpa_json *ours)
 {
-    const struct vpa_json *ours = vpa_json_first(expressions(wanted));
-    const struct vpa_json *before = find_ours(expressions(live), ours);
+    bool stands = has_equal(expressions(live), ours);
     vpa_auto_buf text = VPA_BUF(WEBHOOK_BODY_MAX);
     struct vpa_json_writer w;
 
@@ -168,12 +172,17 @@ static const char *merged_selector(struct vpa_arena *arena, const struct vpa_jso
     vpa_json_open_object(&w);
     vpa_json_member_array(&w, "matchExpressions");
     vpa_json_put_node(&w, ours);
-    vpa_json_foreach (expression, expressions(live))
-        if (expression != before && leaves_some_out(expression))
-            vpa_json_put_node(&w, expression);
+    vpa_json_foreach (expression, expressions(live)) {
+        bool is_ours = stands ? vpa_json_equal(expression, ours) : is_like(expression, ours);
+
+        if (is_ours || !leaves_some_out(expression))
+            continue;
+        vpa_json_put_node(&w, expression);
+        view->others_leave_out = true;
+    }
     vpa_json_close_array(&w);
     vpa_json_close_object(&w);
-    return vpa_arena_strdup(arena, vpa_buf_text(&text));
+    view->selector = vpa_arena_strdup(&view->arena, vpa_buf_text(&text));
 }
 
 static bool same_destination(const struct vpa_json *live, const struct vpa_json *wanted)
@@ -232,13 +241,6 @@ static const struct vpa_json *wanted_object(struct vpa_arena *arena,
     if (vpa_json_parse(arena, vpa_buf_text(&text), text.len, &root, &err) < 0)
         return NULL;
     return root;
-}
-
-static bool same_namespaces(const struct vpa_json *live, const struct vpa_json *wanted)
-{
-    const struct vpa_json *ours = vpa_json_first(expressions(wanted));
-
-    return vpa_json_equal(find_ours(expressions(live), ours), ours);
 }
 
 /* What else flags set and no proof rests on. */
@@ -310,13 +312,14 @@ static void read_hook(struct registration_view *view, const struct vpa_json *obj
     const struct vpa_json *ours = wanted_object(arena, wanted);
     const struct vpa_json *first = vpa_json_first(vpa_json_find(ours, "webhooks"));
     const struct vpa_json *live = vpa_json_find(hook, "namespaceSelector");
-    const struct vpa_json *selector = vpa_json_find(first, "namespaceSelector");
+    const struct vpa_json *selector =
+        vpa_json_first(expressions(vpa_json_find(first, "namespaceSelector")));
     compare(view, hook, first);
     if (strcmp(text_of(hook, "name"), WEBHOOK_NAME) == 0)
-        view->selector = merged_selector(arena, live, selector);
+        merge_selector(view, live, selector);
     else if (*view->fault)
         view->fault = "webhooks"; /* somebody else's, not to be mended piece by piece */
-    view->namespaces_differ = !same_namespaces(live, selector);
+    view->namespaces_differ = !has_equal(expressions(live), selector);
     view->settings_differ = view->namespaces_differ || !same_settings(object, hook, ours, first);
 }
 

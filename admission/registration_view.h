@@ -41,6 +41,7 @@ struct registration_view { /* texts never NULL once read; in the arena */
     bool namespaces_differ; /* those of the settings */
     /* namespaceSelector as it should be, with what others leave out; NULL: as our flags say. */
     const char *selector;
+    bool others_leave_out; /* something, by that selector */
     bool has_labels;
     bool refuses;      /* failurePolicy is Fail: pods are refused while nobody answers */
     const char *fault; /* what is not as it should be, "" for nothing: "rules" */

@@ -66,13 +66,13 @@ struct vpa_recommendation updater_pass_wanted(struct pass *pass, const struct vp
         .options = &pass->env->priority,
         .evicts = evicts,
     };
-    struct vpa_recommendation wanted;
+    struct vpa_decision decision;
     struct vpa_error err;
 
     vpa_arena_clear(&pass->scratch);
-    if (vpa_decision_wanted(&pass->scratch, &facts, &wanted, &err) < 0)
+    if (vpa_decision_wanted(&pass->scratch, &facts, &decision, &err) < 0)
         return (struct vpa_recommendation){.present = false};
-    return wanted;
+    return decision.wanted;
 }
 
 bool updater_pass_has_room(const struct pass *pass)

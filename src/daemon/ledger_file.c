@@ -60,17 +60,16 @@ static void tell_failure(struct ledger_file *f, const char *reason)
     f->failed = true;
 }
 
-/* What is no regular file cannot be rotated, nor a piece of a line taken back. */
+/* What is no regular file cannot be rotated, nor a piece of a line taken back. It is looked at
+ * first: who reads from a pipe would see it opened and closed with each line. */
 static void open_file(struct ledger_file *f)
 {
     const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
     struct stat status = {0};
-    bool regular;
+    bool regular = stat(f->path, &status) < 0 || S_ISREG(status.st_mode);
 
-    f->fd = open(f->path, flags, S_IRUSR | S_IWUSR);
-    if (f->fd < 0)
-        regular = errno != ENXIO; /* which is of pipes, devices and sockets */
-    else
+    f->fd = regular ? open(f->path, flags, S_IRUSR | S_IWUSR) : -1;
+    if (f->fd >= 0)
         regular = fstat(f->fd, &status) == 0 && S_ISREG(status.st_mode);
     f->size = (int64_t)status.st_size;
     if (f->fd >= 0 && regular) {

@@ -73,23 +73,24 @@ static int leave_off(struct vpa_arena *arena, const struct vpa_decision_facts *f
 }
 
 int vpa_decision_wanted(struct vpa_arena *arena, const struct vpa_decision_facts *facts,
-                        struct vpa_recommendation *out, struct vpa_error *err)
+                        struct vpa_decision *out, struct vpa_error *err)
 {
     struct vpa_capped capped;
 
     if (vpa_capping_process(arena, facts->vpa, facts->pod, facts->limits, &capped, err) < 0)
         return -1;
     floor_memory(&capped.recommendation);
+    out->recommended = capped.recommendation.container_count > 0;
     if (facts->options->startup_boost && leave_off(arena, facts, &capped.recommendation, err) < 0)
         return -1;
-    *out = capped.recommendation;
+    out->wanted = capped.recommendation;
     return 0;
 }
 
 int vpa_decision_make(struct vpa_arena *arena, const struct vpa_decision_facts *facts,
                       struct vpa_decision *out, struct vpa_error *err)
 {
-    if (vpa_decision_wanted(arena, facts, &out->wanted, err) < 0)
+    if (vpa_decision_wanted(arena, facts, out, err) < 0)
         return -1;
     out->admission = vpa_priority_admit(facts->pod, facts->vpa, &out->wanted, facts->infeasible,
                                         facts->options, facts->now, &out->priority);

@@ -63,7 +63,7 @@ enum vpa_rest vpa_rest_of_decision(const struct vpa_decision *decision)
     };
     enum vpa_rest rest = rests[decision->admission];
 
-    if (rest != VPA_REST_NONE && decision->wanted.container_count == 0)
+    if (rest != VPA_REST_NONE && !decision->recommended)
         return VPA_REST_NO_RECOMMENDATION; /* which says more */
     return rest == VPA_REST_NONE && !decision->allowed ? VPA_REST_REQUIREMENTS : rest;
 }

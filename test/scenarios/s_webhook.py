@@ -196,7 +196,7 @@ AKS = [{"key": "control-plane", "operator": "NotIn", "values": ["true"]},
 
 
 class Enforcer(threading.Thread):
-    """Adds its expressions to the registration whenever they are not there, as AKS does."""
+    """Adds its expressions to the registration whenever they are not there, as AKS does, unless a label keeps it away."""
 
     def __init__(self, cluster):
         super().__init__(daemon=True)
@@ -206,7 +206,7 @@ class Enforcer(threading.Thread):
         while not self.stopping.wait(0.1):
             found = registration(self.cluster)
             selector = found and found["webhooks"][0]["namespaceSelector"]
-            if selector and not stands(selector):
+            if selector and not stands(selector) and not keeps_away(found):
                 selector.setdefault("matchExpressions", []).extend(e for e in AKS if e not in selector.get("matchExpressions", []))
                 patch(self.cluster, "/webhooks/0/namespaceSelector", selector)
                 self.writes += 1
@@ -216,9 +216,14 @@ def stands(selector):
     return all(e in selector.get("matchExpressions", []) for e in AKS)
 
 
+def keeps_away(found):
+    return found["metadata"].get("labels", {}).get("admissions.enforcer/disabled") == "true"
+
+
 def scenario_webhook_enforcer(make):
     """Who runs the cluster leaves out namespaces of its own and insists: nobody fights it, a start and a repair keep what it has
-    written, and the updater goes on. Of a namespace that it leaves out one pod is evicted."""
+    written, and the updater goes on. Of a namespace that it leaves out one pod is evicted. A label keeps it away, and once the
+    registration was deleted nothing of it is left."""
     scene = Scene(make, ours=True)
     cluster, hamster = scene.cluster, scene.hamster
     selector = lambda: registration(cluster)["webhooks"][0]["namespaceSelector"]  # noqa: E731
@@ -245,6 +250,18 @@ def scenario_webhook_enforcer(make):
           120, "the evictions are paused")
     cluster.wait_passes("updater", 3)
     assert len(before - hamster.uids()) == 1, before - hamster.uids()
+    writes = enforcer.writes
+    assert scene.webhook.stop() == 0
+    scene.webhook = cluster.start_daemon("admission-controller", f"--webhook-config-name={CONFIG}",
+                                         "--webhook-labels=admissions.enforcer/disabled:true")
+    until(lambda: keeps_away(registration(cluster)), 60, "the start has written the label")
+    assert stands(selector()), selector()
+    until(lambda: is_fresh(cluster), 60, "the Lease is renewed")
+    gone(scene)
+    until(lambda: registration(cluster) and vouches(scene), 60, "it is put back")
+    cluster.wait_passes("updater", 3)
+    assert not any(e in selector()["matchExpressions"] for e in AKS), selector()
+    assert enforcer.writes == writes, "the label keeps it away"
     enforcer.stopping.set()
     enforcer.join()
 

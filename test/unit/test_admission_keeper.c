@@ -38,6 +38,9 @@
 #define AKS                                                                                        \
     "{\"key\":\"control-plane\",\"operator\":\"NotIn\",\"values\":[\"true\"]},"                    \
     "{\"key\":\"kubernetes.azure.com/managedby\",\"operator\":\"NotIn\",\"values\":[\"aks\"]}"
+#define GKES                                                                                       \
+    "{\"key\":\"kubernetes.io/"                                                                    \
+    "metadata.name\",\"operator\":\"NotIn\",\"values\":[\"kube-system\"]}"
 
 static struct admission_config config;
 static struct registration *registration;
@@ -246,6 +249,7 @@ static const char *webhooks_of(const char *text)
 /* ---- tests ---- */
 
 TEST(what_is_right_is_left_alone) {
+    capture_log(0);
     registration_start(registration);
     work_for(VPA_SECOND);
     ck_assert(!keeper_is_due(keeper)); /* it was not started */
@@ -253,17 +257,29 @@ TEST(what_is_right_is_left_alone) {
     ck_assert(keeper_is_due(keeper));
     work_for(VPA_MINUTE);
     ck_assert(!keeper_is_due(keeper));
+    ck_assert_uint_eq(logged("Others leave out"), 0);
     ck_assert_uint_eq(count_of(COLLECTION) + count_of(EVENTS), 0);
     ck_assert_double_eq(RIGHT(), 1);
 }
 
 /* ... also by who insists on it. */
 TEST(namespaces_that_others_leave_out_are_left_alone) {
+    capture_log(0);
     set_object(registered(OUR_CA, "", EXPRESSIONS, EXPRESSIONS AKS ","));
     start();
     work_for(VPA_HOUR);
     ck_assert_uint_eq(count_of(COLLECTION) + count_of(EVENTS), 0);
     ck_assert_double_eq(RIGHT(), 1);
+    ck_assert_uint_eq(logged("Others leave out namespaces"), 1);
+    ck_assert_uint_eq(logged("managedby"), 1);
+    set_object(
+        registered(OUR_CA, "", "\"values\":[\"\"]", "\"values\":[\"payments\"]")); /* whose? */
+    work_for(VPA_HOUR);
+    ck_assert_uint_eq(logged("Others leave out"), 1);
+    set_object(registered(OUR_CA, "", NULL, NULL));
+    work_for(VPA_HOUR);
+    ck_assert_uint_eq(logged("Others leave out namespaces"), 1);
+    ck_assert_uint_eq(logged("Others leave out no namespaces any more"), 1);
 }
 
 /* Another replica has other flags: the one that starts last has the last word. */
@@ -381,6 +397,8 @@ static const struct part_row {
     {OUR_CA, "", "\"NotIn\"", "\"In\"", "namespaceSelector", "add", "namespaceSelector", SELECTOR},
     {OUR_CA, "", EXPRESSIONS, EXPRESSIONS "{\"key\":\"a\",\"operator\":\"Exists\"}," AKS ",",
      "namespaceSelector", "add", "namespaceSelector", SELECTOR_WITH("," AKS)},
+    {OUR_CA, "", "\"NotIn\",\"values\":[\"\"]}", "\"In\",\"values\":[\"payments\"]}," GKES,
+     "namespaceSelector", "add", "namespaceSelector", SELECTOR},
     {OUR_CA, "", "ReviewVersions\":[", "ReviewVersions\":[\"v1beta1\",", "admissionReviewVersions",
      "add", "admissionReviewVersions", "[\"v1\"]"},
     {OUR_CA, "", SIDE_EFFECTS, SIDE_EFFECTS ",\"objectSelector\":{\"matchLabels\":{\"a\":\"b\"}}",

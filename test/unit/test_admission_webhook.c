@@ -176,6 +176,34 @@ static const struct {
     {SELECTOR, SELECTOR "{\"key\":\"a\",\"operator\":\"Exists\"}," AKS ",", 0, "GET DELETE POST"},
 };
 
+#define NAMES(VALUES)                                                                              \
+    "{\"key\":\"kubernetes.io/metadata.name\",\"operator\":\"NotIn\",\"values\":[" VALUES "]}"
+#define GKES NAMES("\"kube-system\",\"gke-managed\"")
+#define PAYMENTS NAMES("\"payments\"")
+
+/* Names that others leave out are told from ours only while ours stand beside them. */
+static const struct {
+    const char *there, *left;
+} names[] = {
+    {GKES "," PAYMENTS, NAMES("\"\"")},
+    {PAYMENTS "," GKES "," AKS, NAMES("\"\"") "," AKS},
+    {GKES, NAMES("\"\"")},
+    {GKES "," NAMES("\"\""), NAMES("\"\"") "," GKES},
+};
+
+TEST_EACH(names_that_are_ignored_no_more_are_not_left_out, names) {
+    struct vpa_error err;
+
+    sim_cluster_put_text(sim, registered(CA, NAMES("\"\""), names[_i].there));
+    config.webhook_failure_policy_fail = true;
+    ck_assert_int_eq(webhook_register(client, &config, "kube-system", CA, &err), 0);
+    ck_assert_str_eq(vpa_buf_text(&calls), "GET PATCH");
+    expect_ours(CA);
+    ck_assert_str_eq(text_of(vpa_json_at(vpa_json_first(vpa_json_find(live(), "webhooks")),
+                                         "namespaceSelector.matchExpressions")),
+                     vpa_arena_printf(&arena, "[%s]", names[_i].left));
+}
+
 TEST_EACH(namespaces_that_others_leave_out_stay_left_out, others) {
     struct vpa_error err;
 

@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -288,14 +287,11 @@ static int decide_something(const void *settings, struct vpa_process *process)
 
 TEST(the_lease_does_not_wait_for_the_ledger) {
     char file[] = "/tmp/plumb-ledger-XXXXXX";
-    struct stat status;
 
     close(mkstemp(file));
     vpa_auto_free char *flag = vpa_xprintf("--ledger-file=%s", file);
     ck_assert_int_eq(run_daemon(decide_something, "--leader-elect", flag), 0);
     ck_assert(is_given_back());
-    ck_assert_int_eq(stat(file, &status), 0);
-    ck_assert_int_gt(status.st_size, 0);
     unlink(file);
 }
 

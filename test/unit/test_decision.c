@@ -987,6 +987,7 @@ static const struct {
     const char *vpa;
     vpa_duration age_wanted; /* the pod is a minute old */
     enum vpa_rest rest;
+    bool gate; /* CPUStartupBoost */
 } nothing[] = {
     {RECOMMENDED(""), VPA_HOUR, VPA_REST_NO_RECOMMENDATION},
     {RECOMMENDED(""), 0, VPA_REST_NO_RECOMMENDATION},
@@ -995,6 +996,9 @@ static const struct {
     {RECOMMENDED(LIST(TARGET("other", "2"))), 0, VPA_REST_NO_RECOMMENDATION},
     {RECOMMENDED(LIST(TARGET("side", "1"))), VPA_HOUR, VPA_REST_YOUNG},
     {RECOMMENDED(LIST(TARGET("side", "1"))), 0, VPA_REST_IN_BOUNDS},
+    /* There is one, and the webhook carries none of it out. */
+    {SIDE_OFF("Recreate", TARGET("side", "4")), 0, VPA_REST_IN_BOUNDS, true},
+    {SIDE_OFF("Recreate", TARGET("other", "4")), 0, VPA_REST_NO_RECOMMENDATION, true},
 };
 
 /* That nothing is recommended says more than that nothing is out of bounds. */
@@ -1002,7 +1006,8 @@ TEST_EACH(a_pod_without_a_recommendation_is_not_within_its_bounds, nothing) {
     vpa_auto_arena arena = {0};
     struct vpa_namespace_limits limits;
     const struct vpa_priority_options options = {.update_threshold = 0.1,
-                                                 .lifetime_threshold = nothing[_i].age_wanted};
+                                                 .lifetime_threshold = nothing[_i].age_wanted,
+                                                 .startup_boost = nothing[_i].gate};
     const struct vpa_decision_facts facts = {.pod = objects_pod(&arena, POD_OF_TWO),
                                              .vpa = objects_vpa(&arena, nothing[_i].vpa),
                                              .limits = &limits,

@@ -2,8 +2,11 @@
 #include <errno.h>
 #include <sys/syscall.h>
 #include <check.h>
+#include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -484,9 +487,23 @@ TEST_TIMES(pieces_of_lines_do_not_stay_or_count, 2) {
 
 static const int line_counts[] = {1, 20000}; /* as many do not fit into the queue */
 
-/* Nobody waits for it for long. That something is missing is said once. */
+static size_t thread_count(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    size_t n = 0;
+
+    ck_assert_ptr_nonnull(tasks);
+    while (readdir(tasks))
+        n++;
+    closedir(tasks);
+    return n;
+}
+
+/* Nobody waits for it for long. That something is missing is said once. What was left ends, and
+ * frees what it has. */
 TEST_EACH(a_disk_that_takes_nothing_is_left, line_counts) {
     char file[] = "/tmp/ledgerXXXXXX";
+    size_t before = thread_count();
 
     close(mkstemp(file));
     capture_log(0);
@@ -496,11 +513,14 @@ TEST_EACH(a_disk_that_takes_nothing_is_left, line_counts) {
         record(i, NULL);
     vpa_ledger_free(VPA_STEAL(ledger));
     ck_assert_uint_eq(logged("decisions are missing"), 1);
+    ck_assert_uint_gt(thread_count(), before);
     pthread_mutex_unlock(&disk);
+    while (thread_count() > before)
+        sched_yield();
     unlink(file);
 }
 
-/* Whether or not somebody reads from it. */
+/* Whether or not somebody reads from it, who sees nobody come and go. */
 TEST_TIMES(what_is_no_file_is_refused, 2) {
     char folder[] = "/tmp/ledgerXXXXXX";
 
@@ -514,6 +534,7 @@ TEST_TIMES(what_is_no_file_is_refused, 2) {
     record(2, NULL);
     vpa_ledger_free(VPA_STEAL(ledger));
     ck_assert_uint_eq(logged("it is no regular file"), 1);
+    ck_assert_int_eq(poll(&(struct pollfd){.fd = reader, .events = POLLIN}, 1, 0), 0);
     if (reader >= 0)
         close(reader);
     unlink(file);

@@ -28,6 +28,7 @@ struct vpa_decision {
     enum vpa_admission admission;
     struct vpa_priority priority;
     bool allowed;                     /* by the eviction requirements */
+    bool recommended;                 /* anything, also what is left as it is */
     struct vpa_recommendation wanted; /* capped for the pod; in the arena */
 };
 /* Clears the plans of containers that the updater leaves as they are, because the webhook does so
@@ -36,9 +37,9 @@ struct vpa_decision {
 void vpa_decision_leave_off(const struct vpa_pod *pod, const struct vpa_object *vpa,
                             struct vpa_container_plan *plans);
 /* What the pod shall have: capped, no memory below zero, without containers that are left as they
- * are. Fails as vpa_capping_process does. */
+ * are. Fills recommended and wanted. Fails as vpa_capping_process does. */
 int vpa_decision_wanted(struct vpa_arena *arena, const struct vpa_decision_facts *facts,
-                        struct vpa_recommendation *out, struct vpa_error *err) VPA_MUST_CHECK;
+                        struct vpa_decision *out, struct vpa_error *err) VPA_MUST_CHECK;
 /* Fails as vpa_capping_process does. */
 int vpa_decision_make(struct vpa_arena *arena, const struct vpa_decision_facts *facts,
                       struct vpa_decision *out, struct vpa_error *err) VPA_MUST_CHECK;
