@@ -121,13 +121,7 @@ static void add_candidate(void *ctx, const struct vpa_object *vpa)
             c->unknown = vpa;
         return;
     }
-    if (c->count == c->capacity) {
-        c->capacity = c->capacity ? 2 * c->capacity : 4;
-        struct vpa_candidate *items = vpa_arena_alloc(c->arena, c->capacity * sizeof(*items));
-        if (c->count)
-            memcpy(items, c->items, c->count * sizeof(*items));
-        c->items = items;
-    }
+    VPA_ARENA_GROW(c->arena, c->items, c->count, c->capacity);
     c->items[c->count++] = (struct vpa_candidate){vpa, selector};
 }
 

@@ -80,10 +80,9 @@ const struct vpa_flag *algorithm_flag_rows(size_t offset, size_t *count)
 
 static bool lists(const char *list, const char *name)
 {
-    const char *rest = list;
     struct vpa_slice item;
 
-    while (rest && vpa_str_split(&rest, ',', &item)) {
+    while (vpa_str_split(&list, ',', &item)) {
         item = vpa_slice_trim(item);
         if (vpa_slice_eq(item, name) || vpa_slice_eq(item, ALL))
             return true;
@@ -93,10 +92,9 @@ static bool lists(const char *list, const char *name)
 
 static int check_list(const char *list, struct vpa_error *err)
 {
-    const char *rest = list;
     struct vpa_slice item;
 
-    while (rest && vpa_str_split(&rest, ',', &item)) {
+    while (vpa_str_split(&list, ',', &item)) {
         item = vpa_slice_trim(item);
         vpa_auto_free char *name = vpa_xstrndup(item.ptr, item.len);
         if (strcmp(name, ALL) != 0 && !vpa_algorithm_find(name))

@@ -38,15 +38,15 @@ static const double relative_bounds[] = {
 static struct vpa_metric objects_count =
     VPA_GAUGE("vpa_recommender_vpa_objects_count", "VPA objects of the last pass", "update_mode",
               "has_recommendation", "api", "matches_pods", "unsupported_config");
-static struct vpa_metric first_latency =
+struct vpa_metric metrics_first_recommendations =
     VPA_HISTOGRAM("vpa_recommender_recommendation_latency_seconds",
                   "Time from the creation of a VPA to its first recommendation", first_bounds);
-static struct vpa_metric execution_latency =
+struct vpa_metric metrics_steps =
     VPA_HISTOGRAM("vpa_recommender_execution_latency_seconds", "Time of the parts of a pass",
                   execution_bounds, "step");
 struct vpa_metric metrics_aggregates =
     VPA_GAUGE("vpa_recommender_aggregate_container_states_count", "Aggregate container states");
-static struct vpa_metric usage_responses = VPA_COUNTER(
+struct vpa_metric metrics_usage_responses = VPA_COUNTER(
     "vpa_recommender_metric_server_responses", "Readings of the usage", "is_error", "client_name");
 static struct vpa_metric prometheus_count =
     VPA_COUNTER("vpa_recommender_prometheus_client_api_requests_count",
@@ -102,10 +102,10 @@ static struct vpa_metric resource_lookups = VPA_COUNTER(
 
 static struct vpa_metric *const table[] = {
     &objects_count,
-    &first_latency,
-    &execution_latency,
+    &metrics_first_recommendations,
+    &metrics_steps,
     &metrics_aggregates,
-    &usage_responses,
+    &metrics_usage_responses,
     &prometheus_count,
     &prometheus_seconds,
     &metrics_unreadable_checkpoints,
@@ -237,21 +237,6 @@ struct vpa_model_hooks recommender_quality_hooks(const struct recommender_qualit
 static double seconds(vpa_duration d)
 {
     return (double)d / (double)VPA_SECOND;
-}
-
-void metrics_step(const char *step, vpa_duration took)
-{
-    vpa_metric_observe(&execution_latency, seconds(took), step);
-}
-
-void metrics_first_recommendation(vpa_duration after)
-{
-    vpa_metric_observe(&first_latency, seconds(after));
-}
-
-void metrics_usage_response(bool is_error)
-{
-    vpa_metric_inc(&usage_responses, bool_text(is_error), "default-metrics-client");
 }
 
 void metrics_prometheus_response(int code, const char *method, vpa_duration took)

@@ -28,12 +28,12 @@ struct recommender_quality {
 struct vpa_model_hooks recommender_quality_hooks(const struct recommender_quality *quality);
 
 /* Parts of a pass: "LoadVPAs" ... "total". */
-void metrics_step(const char *step, vpa_duration took);
+extern struct vpa_metric metrics_steps;
 /* Seconds from the creation of a VPA to its first recommendation. */
-void metrics_first_recommendation(vpa_duration after);
+extern struct vpa_metric metrics_first_recommendations;
 extern struct vpa_metric metrics_aggregates;
 /* One reading of the usage. */
-void metrics_usage_response(bool is_error);
+extern struct vpa_metric metrics_usage_responses;
 void metrics_prometheus_response(int code, const char *method, vpa_duration took);
 /* The families that upstream does not have are there with 0 before anything has happened, those
  * whose labels name a VPA with a series that names none; upstream's appear as upstream's do. */

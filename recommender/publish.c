@@ -177,7 +177,8 @@ static void tell_recommendation(struct publisher *p, const struct vpa_autoscaler
     bool has_recommendation = rec->container_count > 0;
 
     if (has_recommendation && !vpa_object_has_recommendation(object) && !is_standby(p))
-        metrics_first_recommendation(vpa_time_sub(now, object->meta.creation));
+        vpa_metric_observe(&metrics_first_recommendations,
+                           (double)vpa_time_sub(now, object->meta.creation) / (double)VPA_SECOND);
     metrics_objects_add(objects, vpa_object_mode(object), has_recommendation,
                         vpa_autoscaler_pod_count(v) > 0, vpa_autoscaler_unsupported(v) != NULL);
     if (p->options.shadow)

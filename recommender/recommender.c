@@ -393,7 +393,7 @@ static void lap(struct stopwatch *watch, const char *step)
 {
     int64_t now = vpa_loop_monotonic(watch->loop);
 
-    metrics_step(step, now - watch->last);
+    vpa_metric_observe(&metrics_steps, (double)(now - watch->last) / (double)VPA_SECOND, step);
     watch->last = now;
 }
 

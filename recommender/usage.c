@@ -80,7 +80,8 @@ bool usage_collect(const struct usage_options *options, vpa_time now)
     failures_report(&options->memory->unknown);
     if (vpa_loop_is_stopping(vpa_kube_client_loop(options->client)))
         return result == 0;
-    metrics_usage_response(result < 0);
+    vpa_metric_inc(&metrics_usage_responses, result < 0 ? "true" : "false",
+                   "default-metrics-client");
     if (result < 0)
         VPA_ERROR_UNLESS_TOLD(&err, "Cannot get ContainerMetricsSnapshot from MetricsClient",
                               VPA_KERR(&err));

@@ -10,6 +10,7 @@
 /* Unknown objects that stand under one key. */
 struct tally {
     int64_t count;
+    char key[];
 };
 
 /* Keys are "namespace/kind/name"; those that can be told of no object stand under "namespace//". */
@@ -17,20 +18,13 @@ struct unknown {
     struct vpa_table vpas;       /* by target */
     struct vpa_table namespaces; /* with an unknown VPA */
     struct vpa_table pods;       /* by owner */
-    struct vpa_arena arena;
 };
 
-static void count(struct unknown *u, struct vpa_table *table, const char *ns, const char *kind,
-                  const char *name)
+static void count(struct vpa_table *table, const char *ns, const char *kind, const char *name)
 {
-    char *key = vpa_arena_printf(&u->arena, "%s/%s/%s", ns, kind, name);
-    struct tally *tally = vpa_table_find(table, key);
+    vpa_auto_free char *key = vpa_xprintf("%s/%s/%s", ns, kind, name);
 
-    if (!tally) {
-        tally = vpa_arena_zalloc(&u->arena, sizeof(*tally));
-        vpa_table_put(table, key, tally);
-    }
-    tally->count++;
+    VPA_TABLE_MAKE(table, key, struct tally, key)->count++;
 }
 
 static int64_t counted(const struct vpa_table *table, const char *ns, const char *kind,
@@ -49,9 +43,9 @@ void updater_unknown_add(struct unknown *u, const struct vpa_object *vpa)
 {
     const struct vpa_target_ref *target = &vpa->target_ref;
 
-    count(u, &u->vpas, vpa->meta.ns, target->present ? target->kind : "",
+    count(&u->vpas, vpa->meta.ns, target->present ? target->kind : "",
           target->present ? target->name : "");
-    count(u, &u->namespaces, vpa->meta.ns, "", "");
+    count(&u->namespaces, vpa->meta.ns, "", "");
 }
 
 static void count_vpas(struct unknown *u, struct store *store)
@@ -75,7 +69,7 @@ static void count_pods(struct unknown *u, struct store *store)
 
         if (!vpa_time_is_unset(meta->deletion) || (meta->owner_count > 0 && !owner))
             continue;
-        count(u, &u->pods, meta->ns, owner ? owner->kind : "", owner ? owner->name : "");
+        count(&u->pods, meta->ns, owner ? owner->kind : "", owner ? owner->name : "");
     }
 }
 
@@ -92,10 +86,9 @@ void updater_unknown_free(struct unknown *u)
 {
     if (!u)
         return;
-    vpa_table_release(&u->vpas);
-    vpa_table_release(&u->namespaces);
-    vpa_table_release(&u->pods);
-    vpa_arena_release(&u->arena);
+    VPA_TABLE_RELEASE(&u->vpas, free);
+    VPA_TABLE_RELEASE(&u->namespaces, free);
+    VPA_TABLE_RELEASE(&u->pods, free);
     free(u);
 }
 

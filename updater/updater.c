@@ -22,8 +22,6 @@
 #define COMPONENT "vpa-updater"
 
 struct updater {
-    struct vpa_loop *loop;
-    const struct updater_config *config;
     struct pass_env env;
     struct vpa_timer *ticker;
     int64_t next_tick; /* monotonic */
@@ -34,15 +32,15 @@ struct updater {
 static void on_tick(void *ctx)
 {
     struct updater *u = ctx;
-    vpa_duration interval = u->config->interval;
+    vpa_duration interval = u->env.config->interval;
 
     updater_pass(u);
     if (u->on_pass)
         u->on_pass(u->ctx);
-    if (vpa_loop_is_stopping(u->loop))
+    if (vpa_loop_is_stopping(u->env.loop))
         return;
 
-    int64_t now = vpa_loop_monotonic(u->loop);
+    int64_t now = vpa_loop_monotonic(u->env.loop);
 
     u->next_tick += interval;
     vpa_timer_start_at(u->ticker, u->next_tick > now ? u->next_tick : now);
@@ -56,8 +54,6 @@ struct updater *updater_new(const struct updater_options *options)
     struct vpa_kube_client *client = options->client;
     const char *ns = options->config->common.vpa_object_namespace;
 
-    u->loop = options->loop;
-    u->config = options->config;
     u->on_pass = options->on_pass;
     u->ctx = options->ctx;
     u->env.requests_max = options->requests_max;
@@ -67,7 +63,7 @@ struct updater *updater_new(const struct updater_options *options)
     u->env.memory = vpa_update_memory_new();
     if (!vpa_str_eq(options->config->prove_evictions, "off"))
         u->env.prove = updater_prove_new();
-    u->env.loop = u->loop;
+    u->env.loop = options->loop;
     updater_env_configure(&u->env, options->config);
     u->env.all_proven = options->config->shadow; /* the evicted pod is still there */
     u->env.client = client;
@@ -76,7 +72,7 @@ struct updater *updater_new(const struct updater_options *options)
         .component = COMPONENT});
     u->env.owners = vpa_owners_new(&(struct vpa_owners_options){.client = client, .ns = ns});
     u->env.store = updater_store_new(client, ns, vpa_status_lease_namespace(""));
-    u->ticker = vpa_timer_new(u->loop, on_tick, u);
+    u->ticker = vpa_timer_new(u->env.loop, on_tick, u);
     return u;
 }
 
@@ -102,7 +98,7 @@ void updater_start(struct updater *u)
 
 int updater_wait(struct updater *u, vpa_duration timeout, struct vpa_error *err)
 {
-    if (updater_store_wait(u->env.store, u->loop, timeout, err) < 0)
+    if (updater_store_wait(u->env.store, u->env.loop, timeout, err) < 0)
         return -1;
     return vpa_owners_wait(u->env.owners, timeout, err);
 }
@@ -120,11 +116,11 @@ bool updater_is_ready(void *ctx, struct vpa_buf *why)
 
 void updater_run(struct updater *u)
 {
-    if (u->config->interval <= 0) {
+    if (u->env.config->interval <= 0) {
         VPA_WARN("--updater-interval is not positive: no pass will ever run");
         return;
     }
-    u->next_tick = vpa_loop_monotonic(u->loop) + u->config->interval;
+    u->next_tick = vpa_loop_monotonic(u->env.loop) + u->env.config->interval;
     vpa_timer_start_at(u->ticker, u->next_tick);
 }
 

@@ -234,7 +234,8 @@ void updater_work_skip_infeasible(struct work *w, size_t pod)
     vpa_events_record(w->pass->env->events, &ref, SKIPPED_REASON, SKIPPED_MESSAGE);
 }
 
-bool updater_work_evicts(const struct work *w)
+/* Pods are not to be resized: by the mode, or because that failed. */
+static bool evicts(const struct work *w)
 {
     return !vpa_update_mode_in_place(w->mode) || w->phase == WORK_EVICT;
 }
@@ -250,7 +251,7 @@ struct vpa_decision_facts updater_work_facts(const struct work *w, const struct 
         .infeasible = vpa_update_memory_infeasible(env->memory, pod->meta.uid),
         .options = &env->priority,
         .now = updater_env_now(env),
-        .evicts = updater_work_evicts(w),
+        .evicts = evicts(w),
     };
 }
 

@@ -88,8 +88,6 @@ bool updater_work_is_there(const struct work *w, size_t pod);
  * read anew, pumping the loop. */
 void updater_work_confirm(struct work *w, struct vpa_replica_group *group);
 void updater_work_drop_notes(struct work *w);
-/* Pods are not to be resized: by the mode, or because that failed. */
-bool updater_work_evicts(const struct work *w);
 /* What a decision about the pod rests on now. */
 struct vpa_decision_facts updater_work_facts(const struct work *w, const struct vpa_pod *pod);
 /* The same with the state of pod i and its group. */

@@ -76,14 +76,7 @@ struct values {
 
 static void insert(struct vpa_arena *arena, struct values *values, const char *text)
 {
-    if (values->count == values->capacity) {
-        size_t capacity = values->capacity ? 2 * values->capacity : 4;
-        const char **grown = vpa_arena_alloc(arena, capacity * sizeof(*grown));
-        if (values->count)
-            memcpy(grown, values->items, values->count * sizeof(*grown));
-        values->items = grown;
-        values->capacity = capacity;
-    }
+    VPA_ARENA_GROW(arena, values->items, values->count, values->capacity);
     values->items[values->count++] = text;
 }
 

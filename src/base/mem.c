@@ -183,6 +183,13 @@ void *vpa_arena_zalloc(struct vpa_arena *arena, size_t size)
     return memset(vpa_arena_alloc(arena, size), 0, size);
 }
 
+void *vpa_arena_enlarge(struct vpa_arena *arena, const void *old, size_t bytes, size_t room)
+{
+    void *items = vpa_arena_alloc(arena, room);
+
+    return bytes ? memcpy(items, old, bytes) : items;
+}
+
 /* Two chunks: the current one, and the one of a large item behind it. */
 const char *vpa_arena_keep(struct vpa_arena *arena, const char *text)
 {

@@ -332,10 +332,8 @@ static int run(struct cli *cli)
     struct vpa_error err;
     int status = -1;
 
-    if (read_words(&d, &err) < 0) {
-        cli_complain(cli, &err);
-        return CLI_USAGE;
-    }
+    if (read_words(&d, &err) < 0)
+        return cli_complain_of_usage(cli, &err);
     if (cli_connect(cli, &err) == 0 && cli_workload_get(cli, &d.workload, &err) == 0 &&
         (governors = cli_governors_read(cli, cli->ns, &err)))
         status = examine(&d, governors, &err);

@@ -39,12 +39,6 @@ static const struct {
     {"checkpoint", NULL, run_checkpoint},
 };
 
-static int wrong_usage(const struct cli *cli, struct vpa_error *err)
-{
-    cli_complain(cli, err);
-    return CLI_USAGE;
-}
-
 static int run(struct cli *cli)
 {
     struct vpa_error err;
@@ -55,13 +49,13 @@ static int run(struct cli *cli)
         if (parts[i].argument && cli->arg_count < 2) {
             vpa_error_set(&err, VPA_INVALID, "\"lab %s\" needs %s", parts[i].name,
                           parts[i].argument);
-            return wrong_usage(cli, &err);
+            return cli_complain_of_usage(cli, &err);
         }
         return parts[i].run(cli, &err) < 0 ? cli_complain(cli, &err) : CLI_OK;
     }
     vpa_error_set(&err, VPA_INVALID, "\"lab %.60s\" is not one of score, drive, replay, checkpoint",
                   cli->args[0]);
-    return wrong_usage(cli, &err);
+    return cli_complain_of_usage(cli, &err);
 }
 
 static const struct cli_option options[] = {

@@ -91,7 +91,7 @@ static int add_each(struct collection *c, const char *list,
 {
     struct vpa_slice piece;
 
-    while (list && vpa_str_split(&list, ',', &piece)) {
+    while (vpa_str_split(&list, ',', &piece)) {
         piece = vpa_slice_trim(piece);
         if (add(c, vpa_arena_strndup(&c->cli->arena, piece.ptr, piece.len), err) < 0)
             return -1;

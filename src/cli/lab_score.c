@@ -63,12 +63,11 @@ static void score_release(struct score *s)
 /* Whether the comma separated list names the text; no list names all. */
 static bool names(const char *list, const char *text)
 {
-    const char *rest = list;
     struct vpa_slice piece;
 
     if (!list)
         return true;
-    while (vpa_str_split(&rest, ',', &piece))
+    while (vpa_str_split(&list, ',', &piece))
         if (vpa_slice_eq(vpa_slice_trim(piece), text))
             return true;
     return false;
@@ -353,10 +352,9 @@ static int read_count(const struct cli *cli, const char *name, uint64_t most, ui
 
 static int check_policies(const char *list, struct vpa_error *err)
 {
-    const char *rest = list;
     struct vpa_slice piece;
 
-    while (rest && vpa_str_split(&rest, ',', &piece)) {
+    while (vpa_str_split(&list, ',', &piece)) {
         struct vpa_slice word = vpa_slice_trim(piece);
         vpa_auto_free char *name = vpa_xstrndup(word.ptr, word.len);
         const struct lab_policy *policy;

@@ -51,7 +51,7 @@ static char *find_kubectl(void)
     const char *rest = getenv("PATH");
     struct vpa_slice folder;
 
-    while (rest && vpa_str_split(&rest, ':', &folder)) {
+    while (vpa_str_split(&rest, ':', &folder)) {
         char *path = vpa_xprintf("%.*s/kubectl", (int)folder.len, folder.ptr);
 
         if (folder.len && path[0] == '/' && access(path, X_OK) == 0)

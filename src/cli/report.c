@@ -113,14 +113,15 @@ static void json_row(struct vpa_json_writer *w, const struct cli_row *row)
     vpa_json_close_object(w);
 }
 
-static void print_rows(struct cli *cli, struct cli_world *world, struct cli_table *table)
+static void print_rows(struct cli *cli, struct cli_world *world)
 {
+    cli_auto_table table = {0};
     struct vpa_json_writer w;
     struct cli_json json;
 
     if (!cli_is_json(cli)) {
-        cli_report_table(cli, world, table);
-        cli_print_table(cli, table, "rows");
+        cli_report_table(cli, world, &table);
+        cli_print_table(cli, &table, "rows");
         return;
     }
     cli_json_begin(&json, &w);
@@ -136,7 +137,6 @@ static int report(struct cli *cli, enum cli_group group, enum cli_order order,
 {
     const char *html = cli_option(cli, "html");
     struct cli_world world, sums;
-    cli_auto_table table = {0};
     int status = 0;
 
     if (cli_world_read(cli, cli->ns, &world, err) < 0)
@@ -150,7 +150,7 @@ static int report(struct cli *cli, enum cli_group group, enum cli_order order,
     } else {
         cli_world_group(&world, group, &sums);
         cli_world_sort(&sums, order);
-        print_rows(cli, &sums, &table);
+        print_rows(cli, &sums);
         cli_world_release(&sums);
     }
     cli_world_release(&world);

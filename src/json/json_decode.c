@@ -68,8 +68,8 @@ int vpa_json_decode_array(struct vpa_arena *arena, const struct vpa_json *array,
     return 0;
 }
 
-int vpa_json_decode_strings(struct vpa_arena *arena, const struct vpa_json *array,
-                            const char *const **items, size_t *count, struct vpa_error *err)
+static int decode_strings(struct vpa_arena *arena, const struct vpa_json *array,
+                          const char *const **items, size_t *count, struct vpa_error *err)
 {
     size_t n = vpa_json_count(array), i = 0;
     const char **all;
@@ -201,7 +201,7 @@ static int decode_value(struct vpa_arena *arena, const struct vpa_json *node,
     case VPA_JSON_KIND_STRING:
         return decode_string(arena, node, field->flags, out, err);
     case VPA_JSON_KIND_STRINGS:
-        return vpa_json_decode_strings(arena, node, out, extra, err);
+        return decode_strings(arena, node, out, extra, err);
     case VPA_JSON_KIND_TIME:
     case VPA_JSON_KIND_MICRO_TIME:
         return decode_time(node, field->kind == VPA_JSON_KIND_MICRO_TIME, out, err);

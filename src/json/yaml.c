@@ -183,27 +183,6 @@ static int put_scalar(struct reader *r, struct vpa_json_writer *w, const yaml_ev
 
 static int put_value(struct reader *r, struct vpa_json_writer *w, const yaml_event_t *event);
 
-static int put_sequence(struct reader *r, struct vpa_json_writer *w)
-{
-    vpa_json_open_array(w);
-    for (;;) {
-        yaml_event_t event;
-        int result;
-
-        if (next_event(r, &event) < 0)
-            return -1;
-        if (event.type == YAML_SEQUENCE_END_EVENT) {
-            yaml_event_delete(&event);
-            vpa_json_close_array(w);
-            return 0;
-        }
-        result = put_value(r, w, &event);
-        yaml_event_delete(&event);
-        if (result < 0)
-            return -1;
-    }
-}
-
 static int put_key(struct reader *r, struct vpa_json_writer *w, const yaml_event_t *event)
 {
     const char *name;
@@ -221,29 +200,24 @@ static int put_key(struct reader *r, struct vpa_json_writer *w, const yaml_event
     return 0;
 }
 
-static int put_mapping(struct reader *r, struct vpa_json_writer *w)
+/* Up to the end of a sequence, or of a mapping: there each value has a key before it. */
+static int put_members(struct reader *r, struct vpa_json_writer *w, bool keyed)
 {
-    vpa_json_open_object(w);
-    for (;;) {
+    int result = 0;
+
+    for (bool key = keyed; result == 0; key = keyed && !key) {
         yaml_event_t event;
-        int result;
 
         if (next_event(r, &event) < 0)
             return -1;
-        if (event.type == YAML_MAPPING_END_EVENT) {
-            yaml_event_delete(&event);
-            vpa_json_close_object(w);
+        bool ends = event.type == YAML_SEQUENCE_END_EVENT || event.type == YAML_MAPPING_END_EVENT;
+        if (!ends)
+            result = key ? put_key(r, w, &event) : put_value(r, w, &event);
+        yaml_event_delete(&event);
+        if (ends)
             return 0;
-        }
-        result = put_key(r, w, &event);
-        yaml_event_delete(&event);
-        if (result < 0 || next_event(r, &event) < 0)
-            return -1;
-        result = put_value(r, w, &event);
-        yaml_event_delete(&event);
-        if (result < 0)
-            return -1;
     }
+    return -1;
 }
 
 static int put_value(struct reader *r, struct vpa_json_writer *w, const yaml_event_t *event)
@@ -258,11 +232,19 @@ static int put_value(struct reader *r, struct vpa_json_writer *w, const yaml_eve
     case YAML_SEQUENCE_START_EVENT:
         if (event->data.sequence_start.anchor || event->data.sequence_start.tag)
             return fail_at(r, &event->start_mark, "anchors and tags are not supported");
-        return put_sequence(r, w);
+        vpa_json_open_array(w);
+        if (put_members(r, w, false) < 0)
+            return -1;
+        vpa_json_close_array(w);
+        return 0;
     default: /* the parser gives nothing else here but a mapping */
         if (event->data.mapping_start.anchor || event->data.mapping_start.tag)
             return fail_at(r, &event->start_mark, "anchors and tags are not supported");
-        return put_mapping(r, w);
+        vpa_json_open_object(w);
+        if (put_members(r, w, true) < 0)
+            return -1;
+        vpa_json_close_object(w);
+        return 0;
     }
 }
 

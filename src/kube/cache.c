@@ -90,7 +90,8 @@ static size_t room_for(struct vpa_cache *c, const struct source *from, struct vp
     return c->trial.used;
 }
 
-struct item *cache_item_new(struct vpa_cache *c, const struct source *from, struct vpa_error *err)
+/* NULL with err. */
+static struct item *new_item(struct vpa_cache *c, const struct source *from, struct vpa_error *err)
 {
     struct vpa_arena arena;
 
@@ -159,7 +160,7 @@ static void put(struct vpa_cache *c, struct item *item)
     swap(c, before, item);
 }
 
-struct item *cache_find_item(const struct vpa_cache *c, const char *ns, const char *name)
+static struct item *find_item(const struct vpa_cache *c, const char *ns, const char *name)
 {
     vpa_auto_free char *key = vpa_xjoin(vpa_or_empty(ns), KEY_SEPARATOR[0], vpa_or_empty(name));
 
@@ -179,9 +180,9 @@ static void drop_named(struct vpa_cache *c, const char *ns, const char *name)
     const struct source gone = {.gone = true, .ns = ns, .name = name};
 
     if (c->taker)
-        taken_put(c, cache_item_new(c, &gone, NULL));
+        taken_put(c, new_item(c, &gone, NULL));
     else
-        drop(c, cache_find_item(c, ns, name));
+        drop(c, find_item(c, ns, name));
 }
 
 /* ---- the reflector's handler ---- */
@@ -213,7 +214,7 @@ static void on_end(void *ctx)
 static bool is_had(const struct vpa_cache *c, enum vpa_reflector_event event,
                    const struct source *from)
 {
-    return c->taker && event == VPA_REFLECTOR_LISTED && !cache_find_item(c, from->ns, from->name) &&
+    return c->taker && event == VPA_REFLECTOR_LISTED && !find_item(c, from->ns, from->name) &&
            c->taker->has(c->ctx, from->draft);
 }
 
@@ -226,7 +227,7 @@ static int put_json(struct vpa_cache *c, enum vpa_reflector_event event,
         return -1;
     if (is_had(c, event, from))
         return 0;
-    struct item *item = cache_item_new(c, from, err);
+    struct item *item = new_item(c, from, err);
     if (!item)
         return -1;
     put(c, item);
@@ -257,7 +258,7 @@ static int on_object(void *ctx, enum vpa_reflector_event event, const struct vpa
 /* What was known before the item became unknown, with a reference for it. */
 static struct item *last_known(const struct vpa_cache *c, const char *ns, const char *name)
 {
-    struct item *before = c->keeps_last ? cache_find_item(c, ns, name) : NULL;
+    struct item *before = c->keeps_last ? find_item(c, ns, name) : NULL;
     struct item *last = before && before->reason ? before->before : before;
 
     if (last)
@@ -268,7 +269,7 @@ static struct item *last_known(const struct vpa_cache *c, const char *ns, const 
 static void put_unknown(struct vpa_cache *c, const struct vpa_unusable_object *what)
 {
     const struct source from = {.what = what, .ns = what->ns, .name = what->name};
-    struct item *item = cache_item_new(c, &from, NULL);
+    struct item *item = new_item(c, &from, NULL);
 
     if (!c->taker)
         item->before = last_known(c, what->ns, what->name);
@@ -418,19 +419,19 @@ size_t vpa_cache_count(const struct vpa_cache *cache)
 
 const void *vpa_cache_find(const struct vpa_cache *cache, const char *ns, const char *name)
 {
-    struct item *item = cache_find_item(cache, ns, name);
+    struct item *item = find_item(cache, ns, name);
 
     return item && !item->reason ? cache_object_of(item) : NULL;
 }
 
 bool vpa_cache_has(const struct vpa_cache *cache, const char *ns, const char *name)
 {
-    return cache_find_item(cache, ns, name) != NULL;
+    return find_item(cache, ns, name) != NULL;
 }
 
 bool vpa_cache_is_unknown(const struct vpa_cache *cache, const char *ns, const char *name)
 {
-    const struct item *item = cache_find_item(cache, ns, name);
+    const struct item *item = find_item(cache, ns, name);
 
     return item && item->reason;
 }

@@ -59,10 +59,6 @@ static inline void *cache_object_of(struct item *item)
     return item + 1;
 }
 
-/* NULL with err. */
-struct item *cache_item_new(struct vpa_cache *c, const struct source *from, struct vpa_error *err);
-struct item *cache_find_item(const struct vpa_cache *c, const char *ns, const char *name);
-
 /* Of a cache that is taken. */
 void taken_begin_list(struct vpa_cache *c);
 void taken_end_list(struct vpa_cache *c);

@@ -25,7 +25,7 @@ void vpa_kube_config_free(struct vpa_kube_config *config)
 
 const char *vpa_kube_config_server(const struct vpa_kube_config *config)
 {
-    return config->server;
+    return config->http.base_url;
 }
 
 static int refuse_server(const char *text, struct vpa_error *err)
@@ -62,9 +62,10 @@ int normalize_server(struct vpa_arena *arena, const char *text, const char **out
 struct vpa_kube_config *vpa_kube_config_plain(const char *server)
 {
     struct vpa_kube_config *config = vpa_xcalloc(1, sizeof(*config));
+    const char **url = &config->http.base_url;
 
-    if (normalize_server(&config->arena, server, &config->server, &config->plain_http, NULL) < 0)
-        config->server = vpa_arena_strdup(&config->arena, server);
+    if (normalize_server(&config->arena, server, url, &config->plain_http, NULL) < 0)
+        *url = vpa_arena_strdup(&config->arena, server);
     return config;
 }
 
@@ -101,7 +102,7 @@ static void use_cluster_ca(struct vpa_kube_config *config, const char *path)
                   VPA_KV("file", path), VPA_KERR(&err));
         return;
     }
-    config->ca_file = vpa_arena_strdup(&config->arena, path);
+    config->http.ca_file = vpa_arena_strdup(&config->arena, path);
 }
 
 struct vpa_kube_config *vpa_kube_config_in_cluster(const char *host, const char *port,
@@ -117,7 +118,7 @@ struct vpa_kube_config *vpa_kube_config_in_cluster(const char *host, const char 
     struct vpa_arena *arena = &config->arena;
     bool ipv6 = strchr(host, ':') != NULL;
 
-    config->server =
+    config->http.base_url =
         vpa_arena_printf(arena, "https://%s%s%s:%s", ipv6 ? "[" : "", host, ipv6 ? "]" : "", port);
     config->token_file = vpa_arena_printf(arena, "%s/token", dir);
     if (read_token(config->token_file, &config->token, err) < 0) {
@@ -140,22 +141,12 @@ void vpa_kube_config_client_options(const struct vpa_kube_config *config,
 {
     const char *no_http2 = getenv("DISABLE_HTTP2");
 
-    *out = (struct vpa_http_client_options){
-        .base_url = config->server,
-        .proxy = config->proxy,
-        .no_http2 = no_http2 && *no_http2,
-        .no_compression = config->no_compression,
-    };
+    *out = config->http;
     if (config->plain_http)
-        return;
-    out->ca_file = config->ca_file;
-    out->ca_data = config->ca_data;
-    out->cert_file = config->cert_file;
-    out->cert_data = config->cert_data;
-    out->key_file = config->key_file;
-    out->key_data = config->key_data;
-    out->server_name = config->server_name;
-    out->insecure = config->insecure;
+        *out = (struct vpa_http_client_options){.base_url = config->http.base_url,
+                                                .proxy = config->http.proxy,
+                                                .no_compression = config->http.no_compression};
+    out->no_http2 = no_http2 && *no_http2;
 }
 
 struct vpa_transport *vpa_kube_connect(struct vpa_loop *loop, struct vpa_kube_config *config,

@@ -29,15 +29,11 @@ struct exec_plugin {
 };
 
 struct vpa_kube_config {
-    struct vpa_arena arena; /* all texts below */
-    const char *server;
-    const char *ns; /* of the context; NULL: none */
+    struct vpa_arena arena;              /* all texts below */
+    struct vpa_http_client_options http; /* as the file has it: TLS also for plain HTTP */
+    const char *ns;                      /* of the context; NULL: none */
     bool plain_http;
-    const char *ca_file, *ca_data, *ca_base64;
-    bool insecure;
-    const char *server_name, *proxy;
-    bool no_compression;
-    const char *cert_file, *cert_data, *key_file, *key_data;
+    const char *ca_base64;
     const char *token_file;
     const char *basic; /* value of an Authorization header */
     const struct vpa_header *impersonation;

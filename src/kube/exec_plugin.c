@@ -48,12 +48,12 @@ static char *exec_info(const struct vpa_kube_config *config)
     vpa_json_member_object(&w, "spec");
     if (config->exec->provide_cluster_info) {
         vpa_json_member_object(&w, "cluster");
-        vpa_json_member_string(&w, "server", config->server);
-        vpa_json_member_string_opt(&w, "tls-server-name", config->server_name);
-        if (config->insecure)
+        vpa_json_member_string(&w, "server", config->http.base_url);
+        vpa_json_member_string_opt(&w, "tls-server-name", config->http.server_name);
+        if (config->http.insecure)
             vpa_json_member_bool(&w, "insecure-skip-tls-verify", true);
         vpa_json_member_string_opt(&w, "certificate-authority-data", config->ca_base64);
-        vpa_json_member_string_opt(&w, "proxy-url", config->proxy);
+        vpa_json_member_string_opt(&w, "proxy-url", config->http.proxy);
         vpa_json_close_object(&w);
     }
     vpa_json_member_bool(&w, "interactive", false);

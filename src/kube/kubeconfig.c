@@ -150,7 +150,7 @@ static const struct vpa_json *named(const struct vpa_json *list, const char *nam
 
 static void check_proxy(struct reader *r)
 {
-    const char *proxy = r->config->proxy;
+    const char *proxy = r->config->http.proxy;
     const char *shown = proxy && strchr(proxy, '@') ? "(with credentials)" : proxy;
 
     if (!proxy)
@@ -168,20 +168,20 @@ static void check_proxy(struct reader *r)
 
 static void read_cluster(struct reader *r, const struct vpa_json *cluster)
 {
-    struct vpa_kube_config *c = r->config;
+    struct vpa_http_client_options *c = &r->config->http;
     const char *entry = vpa_arena_printf(r->arena, "cluster \"%s\"", r->cluster);
     const char *server = text(r, cluster, entry, "server");
     struct vpa_error why;
 
     c->ca_file = file(r, cluster, entry, "certificate-authority");
-    c->ca_data = data(r, cluster, entry, "certificate-authority-data", &c->ca_base64);
+    c->ca_data = data(r, cluster, entry, "certificate-authority-data", &r->config->ca_base64);
     c->insecure = flag(r, cluster, entry, "insecure-skip-tls-verify");
     c->server_name = text(r, cluster, entry, "tls-server-name");
     c->proxy = text(r, cluster, entry, "proxy-url");
     c->no_compression = flag(r, cluster, entry, "disable-compression");
     if (!server)
         complain(r, "no server found for cluster \"%s\"", r->cluster);
-    else if (normalize_server(r->arena, server, &c->server, &c->plain_http, &why) < 0)
+    else if (normalize_server(r->arena, server, &c->base_url, &r->config->plain_http, &why) < 0)
         complain(r, "%s", why.text);
     check_proxy(r);
     if (c->ca_file && c->ca_data)
@@ -338,7 +338,7 @@ static void read_exec(struct reader *r, const struct vpa_json *exec, const char 
 static void read_client_certificate(struct reader *r, const struct vpa_json *user,
                                     const char *entry)
 {
-    struct vpa_kube_config *c = r->config;
+    struct vpa_http_client_options *c = &r->config->http;
 
     c->cert_file = file(r, user, entry, "client-certificate");
     c->cert_data = data(r, user, entry, "client-certificate-data", NULL);
@@ -396,7 +396,7 @@ static void read_user(struct reader *r, const struct vpa_json *user)
                  vpa_json_text(user, "auth-provider.name"));
     if (!vpa_json_is_null(vpa_json_find(user, "exec")))
         read_exec(r, vpa_json_find(user, "exec"), entry);
-    if (token || c->token_file || c->basic || c->cert_file || c->cert_data)
+    if (token || c->token_file || c->basic || c->http.cert_file || c->http.cert_data)
         c->exec = NULL; /* not used beside other credentials (3.5) */
     read_impersonation(r, user, entry);
 }

@@ -134,11 +134,7 @@ void vpa_group_link(struct vpa_group *group, struct vpa_autoscaler *v)
     make_room(group);
     group->vpas[group->vpa_count++] = v;
 
-    if (v->group_count == v->group_capacity) {
-        v->group_capacity =
-            v->group_capacity ? 2 * v->group_capacity : 1; /* usually the only one */
-        v->groups = vpa_xreallocarray(v->groups, v->group_capacity, sizeof(struct vpa_group *));
-    }
+    VPA_GROW_FROM(1, v->groups, v->group_count, v->group_capacity); /* usually the only one */
     v->groups[v->group_count++] = group;
     v->groups_sorted = v->group_count == 1;
 }

@@ -520,13 +520,8 @@ void vpa_cluster_mark_pod_deleted(struct vpa_cluster *c, const char *ns, const c
 
 void vpa_cluster_keep_pod(struct vpa_cluster *c, const char *ns, const char *name)
 {
-    struct vpa_tracked_pod *pod = find(&c->pods, ns, name);
-    struct vpa_tracked_pod *idle = find(&c->idle, ns, name);
-
-    if (pod)
-        unmark(c, pod);
-    if (idle)
-        unmark(c, idle);
+    unmark(c, find(&c->pods, ns, name));
+    unmark(c, find(&c->idle, ns, name));
 }
 
 static void mark_all(struct vpa_cluster *c, const struct vpa_pointer_set *set)

@@ -72,11 +72,7 @@ static void file_selector(struct vpa_cluster *c, struct vpa_autoscaler *v)
     struct vpa_selector_bucket *bucket =
         VPA_TABLE_MAKE(&c->selectors, key, struct vpa_selector_bucket, key);
 
-    if (bucket->count == bucket->capacity) {
-        bucket->capacity = bucket->capacity ? 2 * bucket->capacity : 1; /* usually the only one */
-        bucket->items =
-            vpa_xreallocarray(bucket->items, bucket->capacity, sizeof(struct vpa_autoscaler *));
-    }
+    VPA_GROW_FROM(1, bucket->items, bucket->count, bucket->capacity); /* usually the only one */
     bucket->items[bucket->count++] = v;
     v->bucket = bucket;
 }

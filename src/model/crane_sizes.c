@@ -71,7 +71,7 @@ int vpa_crane_sizes_parse(const char *text, struct vpa_crane_sizes *out, struct 
 
     if (!*text)
         return vpa_fail(err, VPA_INVALID, "specification  format error");
-    while (rest && vpa_str_split(&rest, ',', &item)) {
+    while (vpa_str_split(&rest, ',', &item)) {
         VPA_GROW(items, count, capacity);
         if (read_size(item, &items[count], err) < 0)
             return -1;

@@ -238,7 +238,7 @@ static size_t list_length(const char *text)
     struct vpa_slice piece;
     size_t n = 0;
 
-    for (const char *rest = text; rest && vpa_str_split(&rest, ',', &piece);)
+    while (vpa_str_split(&text, ',', &piece))
         n++;
     return n;
 }
@@ -281,8 +281,8 @@ size_t vpa_oom_observe_event(struct vpa_oom_queue *q, const struct vpa_event *ev
         return 0;
     if (!is_new(q, event))
         return 0;
-    while (containers && vpa_str_split(&containers, ',', &container) &&
-           vpa_str_split(&usages, ',', &usage) && vpa_str_split(&resources, ',', &resource)) {
+    while (vpa_str_split(&containers, ',', &container) && vpa_str_split(&usages, ',', &usage) &&
+           vpa_str_split(&resources, ',', &resource)) {
         if (vpa_slice_eq(resource, VPA_MEMORY) &&
             observe_usage(q, event, container, usage, err) == 0)
             queued++;

@@ -82,10 +82,9 @@ static int read_text(const struct vpa_parameter *p, const char *text, struct vpa
         return vpa_wrap(err, "%s", p->key);
     if (!p->choices)
         return 0;
-    while (rest && vpa_str_split(&rest, '|', &choice)) {
+    while (vpa_str_split(&rest, '|', &choice))
         if (vpa_slice_eq(choice, text))
             return 0;
-    }
     return vpa_fail(err, VPA_INVALID, "%s: \"%.64s\" is not one of %s", p->key, text, p->choices);
 }
 

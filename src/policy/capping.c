@@ -73,14 +73,7 @@ static struct vpa_resource_list shallow_copy(struct vpa_arena *arena,
 
 static void add_note(struct vpa_arena *arena, struct vpa_notes *notes, const char *text)
 {
-    if (notes->count == notes->capacity) {
-        size_t capacity = notes->capacity ? 2 * notes->capacity : 4;
-        const char **items = vpa_arena_alloc(arena, capacity * sizeof(*items));
-        if (notes->count)
-            memcpy(items, notes->items, notes->count * sizeof(*items));
-        notes->items = items;
-        notes->capacity = capacity;
-    }
+    VPA_ARENA_GROW(arena, notes->items, notes->count, notes->capacity);
     notes->items[notes->count++] = text;
 }
 

@@ -52,14 +52,7 @@ static bool left_out(struct vpa_findings *f)
 static void add_cause(struct vpa_findings *f, const char *reason, const char *field,
                       const char *message)
 {
-    if (f->cause_count == f->cause_capacity) {
-        size_t capacity = f->cause_capacity ? 2 * f->cause_capacity : 4;
-        struct vpa_status_cause *grown = vpa_arena_alloc(f->arena, capacity * sizeof(*grown));
-        if (f->cause_count)
-            memcpy(grown, f->causes, f->cause_count * sizeof(*grown));
-        f->causes = grown;
-        f->cause_capacity = capacity;
-    }
+    VPA_ARENA_GROW(f->arena, f->causes, f->cause_count, f->cause_capacity);
     f->causes[f->cause_count++] = (struct vpa_status_cause){
         .reason = reason, .message = message, .field = vpa_arena_strdup(f->arena, field)};
 }
@@ -68,14 +61,7 @@ static void add_warning(struct vpa_findings *f, const char *text)
 {
     if (f->warning_count == VPA_WARNINGS_MAX)
         return;
-    if (f->warning_count == f->warning_capacity) {
-        size_t capacity = f->warning_capacity ? 2 * f->warning_capacity : 4;
-        const char **grown = vpa_arena_alloc(f->arena, capacity * sizeof(*grown));
-        if (f->warning_count)
-            memcpy(grown, f->warnings, f->warning_count * sizeof(*grown));
-        f->warnings = grown;
-        f->warning_capacity = capacity;
-    }
+    VPA_ARENA_GROW(f->arena, f->warnings, f->warning_count, f->warning_capacity);
     f->warnings[f->warning_count++] = text;
 }
 

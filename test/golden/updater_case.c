@@ -125,15 +125,7 @@ struct vpa_recommendation updater_case_recommendation(struct golden_case *c,
 
 void text_list_add(struct golden_case *c, struct text_list *list, const char *text)
 {
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? list->capacity * 2 : 8;
-        const char **items = vpa_arena_alloc(c->arena, capacity * sizeof(char *));
-
-        if (list->count > 0)
-            memcpy(items, list->items, list->count * sizeof(char *));
-        list->items = items;
-        list->capacity = capacity;
-    }
+    VPA_ARENA_GROW(c->arena, list->items, list->count, list->capacity);
     list->items[list->count++] = text;
 }
 

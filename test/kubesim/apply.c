@@ -34,14 +34,7 @@ static void add_conflict(struct conflicts *k, const struct jv *entry, const char
                          *sub ? " with subresource \"" : "", sub, *sub ? "\"" : "",
                          update ? " using " : "", update ? jv_text_at(entry, "apiVersion") : "");
 
-    if (k->count == k->capacity) {
-        size_t capacity = k->capacity ? 2 * k->capacity : 8;
-        struct conflict *items = vpa_arena_alloc(c->a, capacity * sizeof(*items));
-        if (k->count)
-            memcpy(items, k->items, k->count * sizeof(*items));
-        k->items = items;
-        k->capacity = capacity;
-    }
+    VPA_ARENA_GROW(c->a, k->items, k->count, k->capacity);
     const char *key = vpa_arena_printf(
         c->a, "%s\"%s%s%s%s", jv_text_at(entry, "manager"), jv_text_at(entry, "operation"),
         update ? jv_text_at(entry, "apiVersion") : "", *sub ? "," : "}", sub);

@@ -10,14 +10,7 @@
 
 void strings_add(struct vpa_arena *a, struct strings *list, const char *text)
 {
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? 2 * list->capacity : 4;
-        const char **items = vpa_arena_alloc(a, capacity * sizeof(*items));
-        if (list->count)
-            memcpy(items, list->items, list->count * sizeof(*items));
-        list->items = items;
-        list->capacity = capacity;
-    }
+    VPA_ARENA_GROW(a, list->items, list->count, list->capacity);
     list->items[list->count++] = text;
 }
 
@@ -107,14 +100,7 @@ struct jv *jv_obj(struct vpa_arena *a)
 
 void jv_append(struct vpa_arena *a, struct jv *v, const char *name, struct jv *value)
 {
-    if (v->count == v->capacity) {
-        uint32_t capacity = v->capacity ? 2 * v->capacity : 4;
-        struct jv_member *items = vpa_arena_alloc(a, capacity * sizeof(*items));
-        if (v->count)
-            memcpy(items, v->items, v->count * sizeof(*items));
-        v->items = items;
-        v->capacity = capacity;
-    }
+    VPA_ARENA_GROW(a, v->items, v->count, v->capacity);
     v->items[v->count++] = (struct jv_member){name, value};
 }
 

@@ -364,14 +364,7 @@ static void define(struct schema *s, const char *line)
         line += strspn(line, " ");
         size_t name = strcspn(line, "=");
         size_t type = strcspn(line + name + 1, " ");
-        if (s->field_count == s->field_capacity) {
-            size_t capacity = s->field_capacity ? 2 * s->field_capacity : 8;
-            struct schema_field *fields = vpa_arena_alloc(&arena, capacity * sizeof(*fields));
-            if (s->field_count)
-                memcpy(fields, s->fields, s->field_count * sizeof(*fields));
-            s->fields = fields;
-            s->field_capacity = capacity;
-        }
+        VPA_ARENA_GROW(&arena, s->fields, s->field_count, s->field_capacity);
         s->fields[s->field_count++] = (struct schema_field){vpa_arena_strndup(&arena, line, name),
                                                             parse_type(line + name + 1, type)};
         line += name + 1 + type;

@@ -91,14 +91,7 @@ void field_error(struct ctx *c, struct field_errors *errors, const char *reason,
     va_start(args, fmt);
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
-    if (errors->count == errors->capacity) {
-        size_t capacity = errors->capacity ? 2 * errors->capacity : 4;
-        struct field_error *items = vpa_arena_alloc(c->a, capacity * sizeof(*items));
-        if (errors->count)
-            memcpy(items, errors->items, errors->count * sizeof(*items));
-        errors->items = items;
-        errors->capacity = capacity;
-    }
+    VPA_ARENA_GROW(c->a, errors->items, errors->count, errors->capacity);
     errors->items[errors->count++] =
         (struct field_error){reason, vpa_arena_strdup(c->a, text), vpa_arena_strdup(c->a, field)};
 }

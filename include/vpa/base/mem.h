@@ -50,10 +50,11 @@ void vpa_replace_text(char **slot, const char *text);
     })
 
 /* Makes room for one more element in a heap array {items, count, capacity}; growth doubles. */
-#define VPA_GROW(items, count, capacity)                                                           \
+#define VPA_GROW(items, count, capacity) VPA_GROW_FROM(4, items, count, capacity)
+#define VPA_GROW_FROM(first, items, count, capacity)                                               \
     do {                                                                                           \
         if ((count) == (capacity)) {                                                               \
-            (capacity) = (capacity) ? (capacity)*2 : 4;                                            \
+            (capacity) = (capacity) ? (capacity)*2 : (first);                                      \
             (items) = vpa_xreallocarray((items), (size_t)(capacity), sizeof(*(items)));            \
         }                                                                                          \
     } while (0)
@@ -100,6 +101,18 @@ char *vpa_arena_strndup(struct vpa_arena *arena, const char *text, size_t len)
 const char *vpa_arena_keep(struct vpa_arena *arena, const char *text)
     __attribute__((returns_nonnull));
 char *vpa_arena_printf(struct vpa_arena *arena, const char *fmt, ...) VPA_PRINTF(2, 3)
+    __attribute__((returns_nonnull));
+/* As VPA_GROW, of an array in the arena, where the old one stays until the end. */
+#define VPA_ARENA_GROW(arena, items, count, capacity)                                              \
+    do {                                                                                           \
+        if ((count) == (capacity)) {                                                               \
+            (capacity) = (capacity) ? (capacity)*2 : 4;                                            \
+            (items) = vpa_arena_enlarge((arena), (items), (count) * sizeof(*(items)),              \
+                                        (capacity) * sizeof(*(items)));                            \
+        }                                                                                          \
+    } while (0)
+/* A copy of the first bytes of an item, in more room. */
+void *vpa_arena_enlarge(struct vpa_arena *arena, const void *old, size_t bytes, size_t room)
     __attribute__((returns_nonnull));
 /* Drops all items and keeps the largest chunk, ready for the next request. */
 void vpa_arena_clear(struct vpa_arena *arena);

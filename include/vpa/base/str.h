@@ -41,7 +41,7 @@ static inline bool vpa_str_is_folded(const char *text, const char *name, size_t 
 /* One piece of a separated list; empty pieces are given too.
  *     const char *rest = text; struct vpa_slice piece;
  *     while (vpa_str_split(&rest, ',', &piece)) ...
- * "" yields one empty piece, as Go's strings.Split does. *rest becomes NULL behind the last piece.
+ * "" yields one empty piece, as Go's strings.Split does, NULL none. Behind the last *rest is NULL.
  */
 struct vpa_slice {
     const char *ptr;

@@ -89,10 +89,6 @@ int vpa_json_decode_object(struct vpa_arena *arena, const struct vpa_json *objec
 int vpa_json_decode_array(struct vpa_arena *arena, const struct vpa_json *array,
                           const struct vpa_json_shape *shape, const void **items, size_t *count,
                           struct vpa_error *err) VPA_MUST_CHECK;
-/* An array of strings. */
-int vpa_json_decode_strings(struct vpa_arena *arena, const struct vpa_json *array,
-                            const char *const **items, size_t *count,
-                            struct vpa_error *err) VPA_MUST_CHECK;
 /* Sets err to "<expected> expected, got <type>"; returns -1. Where a text was expected and a
  * boolean is there, the error names YAML's trap: an unquoted Off, no or y is one. */
 int vpa_json_wrong_type(const struct vpa_json *node, const char *expected, struct vpa_error *err);
