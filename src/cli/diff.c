@@ -12,7 +12,6 @@
 #include "vpa/api/limit_range.h"
 #include "vpa/base/str.h"
 #include "vpa/policy/capping.h"
-#include "vpa/policy/decision.h"
 #include "vpa/policy/match.h"
 #include "vpa/policy/update_mode.h"
 
@@ -65,8 +64,11 @@ static void leave_off(struct difference *d)
     if (!has_mode_off(d))
         return;
     cli_config_read(d->cli, CLI_ADMISSION_CONTROLLER, &webhook, NULL);
-    if (webhook.admission.common.gates.cpu_startup_boost)
-        vpa_decision_leave_off(&d->pod, d->vpa, d->plans);
+    if (!webhook.admission.common.gates.cpu_startup_boost)
+        return;
+    for (size_t i = 0; i < d->pod.container_count; i++)
+        if (vpa_policy_is_off(&d->vpa->resource_policy, d->pod.containers[i].name))
+            d->plans[i] = (struct vpa_container_plan){0};
 }
 
 /* The API server would refuse such pods, and the webhook gives them nothing. */

@@ -283,9 +283,9 @@ static void look_at_updater(struct cli_forecast *f)
     if (why)
         f->standstill = vpa_arena_printf(&f->arena, "no updater leads: %s", why);
     else if (!f->config.leader.elect && f->at.idle)
-        f->standstill =
-            vpa_arena_printf(&f->arena, "no updater runs: no pod of Deployment %s/%s is ready",
-                             f->at.ns, f->at.name);
+        f->standstill = vpa_arena_printf(
+            &f->arena, "no pod of Deployment %s/%s is ready: perhaps no updater runs", f->at.ns,
+            f->at.name);
     else if (!f->config.leader.elect && !f->at.found)
         cli_note(f->cli, "no Deployment of an updater is found: whether one runs is not known");
 }

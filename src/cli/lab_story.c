@@ -1,6 +1,5 @@
 #include "lab_story.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +72,7 @@ static bool controls(const struct vpa_settings *s, enum vpa_kind kind)
     for (size_t i = 0; i < s->controlled_count; i++)
         if (s->controlled[i] == kind)
             return true;
-    return !s->scaling_mode; /* no policy was applied */
+    return false;
 }
 
 /* False while nothing is recommended. */
@@ -272,15 +271,13 @@ static void count_events(struct lab_story *s)
 /* ---- the VPA object ---- */
 
 /* What the policy says beside the flags, as parameters of VPA's own; other algorithms take nothing
- * from it. */
+ * from it. The count of intervals says when an idle history expires, and none here does. */
 static int set_policy(struct vpa_parameters *p, const struct vpa_settings *s, struct vpa_error *err)
 {
     char interval[VPA_DURATION_TEXT_MAX], ratio[VPA_DOUBLE_TEXT_MAX], bytes[VPA_DOUBLE_TEXT_MAX];
-    vpa_auto_free char *count = vpa_xprintf("%" PRId64, s->memory_interval_count);
     const struct {
         const char *key, *text;
     } values[] = {{"memory-aggregation-interval", interval},
-                  {"memory-aggregation-interval-count", count},
                   {"oom-bump-up-ratio", ratio},
                   {"oom-min-bump-up-bytes", bytes}};
 

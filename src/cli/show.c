@@ -43,7 +43,8 @@ struct picture {
 struct show {
     struct cli *cli;
     const struct vpa_object *vpa;
-    const char *algorithm; /* another one that has stored a state; NULL: none */
+    const char *algorithm;   /* another one that has stored a state; NULL: none */
+    struct vpa_error unread; /* why a checkpoint, or a half of one, cannot be read; else VPA_OK */
     struct vpa_aggregation aggregation;
     struct vpa_estimator estimator;
     struct picture *items;
@@ -101,21 +102,41 @@ static void add_picture(struct show *s, const char *container, enum vpa_kind kin
     p->upper = of_status(s, container, kind, 2);
 }
 
-static int add_pictures(struct show *s, const struct vpa_checkpoint *checkpoint,
-                        struct vpa_error *err)
+/* What is left of it without the other resource. */
+static struct vpa_checkpoint half_of(const struct vpa_checkpoint *checkpoint, enum vpa_kind kind)
 {
-    struct vpa_aggregate a;
-    int status = cli_stored_load(s->cli, &s->aggregation, checkpoint, &a, err);
+    struct vpa_checkpoint half = *checkpoint;
 
-    for (enum vpa_kind kind = VPA_KIND_CPU; status == 0 && kind < VPA_KINDS; kind++)
-        add_picture(s, checkpoint->container_name, kind, &a);
-    vpa_aggregate_release(&a);
-    return status;
+    if (kind == VPA_KIND_CPU) {
+        half.status.memory = (struct vpa_histogram_checkpoint){0};
+        half.meta.annotations = (struct vpa_labels){0}; /* memory of the running interval */
+    } else {
+        half.status.cpu = (struct vpa_histogram_checkpoint){0};
+    }
+    return half;
 }
 
-static int on_checkpoint(void *ctx, const struct vpa_json *object, struct vpa_error *err)
+static void add_pictures(struct show *s, const struct vpa_checkpoint *checkpoint)
 {
-    struct show *s = ctx;
+    struct vpa_aggregate a;
+    struct vpa_error err;
+
+    for (enum vpa_kind kind = VPA_KIND_CPU; kind < VPA_KINDS; kind++) {
+        const struct vpa_checkpoint half = half_of(checkpoint, kind);
+
+        if (cli_stored_load(s->cli, &s->aggregation, &half, &a, &err) == 0) {
+            add_picture(s, checkpoint->container_name, kind, &a);
+        } else {
+            cli_note(s->cli, "the %s histogram of %s cannot be read: %s", vpa_kind_name(kind),
+                     checkpoint->container_name, err.text);
+            s->unread = err;
+        }
+        vpa_aggregate_release(&a);
+    }
+}
+
+static int read_checkpoint(struct show *s, const struct vpa_json *object, struct vpa_error *err)
+{
     const char *of = vpa_json_string(vpa_json_at(object, "spec.vpaObjectName"));
     struct vpa_checkpoint *checkpoint = vpa_arena_zalloc(&s->cli->arena, sizeof(*checkpoint));
     enum cli_stored kind;
@@ -129,7 +150,19 @@ static int on_checkpoint(void *ctx, const struct vpa_json *object, struct vpa_er
                         checkpoint->status.version);
     if (kind == CLI_STORED_STATE)
         s->algorithm = cli_stored_algorithm(checkpoint);
-    return kind == CLI_STORED_HISTORY ? add_pictures(s, checkpoint, err) : 0;
+    if (kind == CLI_STORED_HISTORY)
+        add_pictures(s, checkpoint);
+    return 0;
+}
+
+static int on_checkpoint(void *ctx, const struct vpa_json *object, struct vpa_error *err)
+{
+    struct show *s = ctx;
+    int status = read_checkpoint(s, object, err);
+
+    if (status < 0)
+        s->unread = *err;
+    return status;
 }
 
 /* ---- as text ---- */
@@ -373,6 +406,10 @@ static int show_vpa(struct show *s, struct vpa_error *err)
                         "VPA %s has what the algorithm %.60s has learned, which is no histogram; "
                         "\"kubectl vpa lab checkpoint\" says what that recommends",
                         s->vpa->meta.name, s->algorithm);
+    if (s->count == 0 && s->unread.code != VPA_OK) {
+        *err = s->unread;
+        return vpa_wrap(err, "what was learned for VPA %s cannot be read", s->vpa->meta.name);
+    }
     if (s->count == 0)
         return vpa_fail(err, VPA_NOT_FOUND, "VPA %s has no checkpoint yet", s->vpa->meta.name);
     if (svg && write_drawing(s, svg, err) < 0)

@@ -47,11 +47,15 @@ enum {
         .help = HELP                                                                               \
     }
 #define SECONDS_OF_A_YEAR (365.0 * 24 * 3600)
-#define TIME(KEY, PRESET, HELP)                                                                    \
+#define TIME(KEY, PRESET, HELP) TIME_UP_TO(SECONDS_OF_A_YEAR, KEY, PRESET, HELP)
+#define TIME_UP_TO(MOST, KEY, PRESET, HELP)                                                        \
     {                                                                                              \
-        .key = KEY, .type = VPA_PARAMETER_DURATION, .preset = PRESET, .least = 1,                  \
-        .most = SECONDS_OF_A_YEAR, .help = HELP                                                    \
+        .key = KEY, .type = VPA_PARAMETER_DURATION, .preset = PRESET, .least = 1, .most = MOST,    \
+        .help = HELP                                                                               \
     }
+/* Policies of VPA objects may have all that their fields hold. */
+#define ANY_THOUSANDTHS 1e16
+#define ANY_SECONDS 1e10
 
 /* Keys and presets of the recommender's flags. */
 static const struct vpa_parameter parameters[] = {
@@ -80,13 +84,14 @@ static const struct vpa_parameter parameters[] = {
                            "Time in which a CPU sample loses half of its weight"),
     [MEMORY_HALF_LIFE] = TIME("memory-histogram-decay-half-life", "24h",
                               "Time in which a memory sample loses half of its weight"),
-    [INTERVAL] =
-        TIME("memory-aggregation-interval", "24h", "Time in which only the peak of memory counts"),
+    [INTERVAL] = TIME_UP_TO(ANY_SECONDS, "memory-aggregation-interval", "24h",
+                            "Time in which only the peak of memory counts"),
     [INTERVAL_COUNT] = NUMBER("memory-aggregation-interval-count", "8", 1000,
                               "Number of such intervals after which an idle aggregate expires"),
-    [OOM_RATIO] = NUMBER("oom-bump-up-ratio", "1.2", 1000, "Factor on memory after an OOM"),
-    [OOM_BYTES] =
-        NUMBER("oom-min-bump-up-bytes", "104857600", 1e15, "Bytes added at least after an OOM"),
+    [OOM_RATIO] =
+        NUMBER("oom-bump-up-ratio", "1.2", ANY_THOUSANDTHS, "Factor on memory after an OOM"),
+    [OOM_BYTES] = NUMBER("oom-min-bump-up-bytes", "104857600", ANY_THOUSANDTHS,
+                         "Bytes added at least after an OOM"),
 };
 
 /* ---- method ---- */

@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 static struct suite_entry *entries; /* by their lines */
 static bool added;
@@ -27,12 +28,37 @@ static TCase *new_case(Suite *suite, const char *name, double timeout)
     return tc;
 }
 
+static bool complain(const struct suite_entry *e, const char *what)
+{
+    fprintf(stderr, "%s:%d: %s: %s\n", e->test->file, e->test->line, e->test->name, what);
+    return false;
+}
+
+/* Whether each test that is written runs. */
+static bool is_sound(const char *name)
+{
+    bool sound = true, any = false;
+
+    for (const struct suite_entry *e = entries; e; e = e->next) {
+        any |= e->test->fn != NULL;
+        if (e->test->fn && e->end <= e->first)
+            sound = complain(e, "has no run");
+        if (strcmp(e->test->file, entries->test->file) != 0)
+            sound = complain(e, "the tests of a program stand in one file");
+    }
+    if (!any)
+        fprintf(stderr, "%s: no test\n", name);
+    return sound && any;
+}
+
 int run_tests_with(const char *name, const struct suite_options *options)
 {
+    if (!is_sound(name))
+        return EXIT_FAILURE;
+
     Suite *suite = suite_create(name);
     TCase *tc = new_case(suite, name, options->timeout);
 
-    tcase_add_unchecked_fixture(tc, options->begin, options->end);
     tcase_add_checked_fixture(tc, options->setup, options->teardown);
     for (const struct suite_entry *e = entries; e; e = e->next) {
         if (e->test->fn) {
@@ -43,7 +69,12 @@ int run_tests_with(const char *name, const struct suite_options *options)
         }
     }
     added = true;
-    return run_suite(suite);
+    if (options->begin)
+        options->begin();
+    int status = run_suite(suite);
+    if (options->end)
+        options->end();
+    return status;
 }
 
 int run_tests_within(double seconds, const char *name, SFun setup, SFun teardown)

@@ -46,7 +46,8 @@
 
 /*
  * Runs all tests of the program, with a fixture around each or NULL, and gives the status of main:
- * EXIT_SUCCESS when all passed. CK_VERBOSITY decides what is printed.
+ * EXIT_SUCCESS when all passed. A test without a run, none at all, or some of a second file is a
+ * failure. CK_VERBOSITY decides what is printed.
  */
 int run_tests(const char *name, SFun setup, SFun teardown);
 
@@ -55,7 +56,7 @@ int run_tests_within(double seconds, const char *name, SFun setup, SFun teardown
 
 struct suite_options {
     SFun setup, teardown; /* around each test, in its process */
-    SFun begin, end;      /* around all of them, in the program's */
+    SFun begin, end;      /* around all of them, in the program's: without ck_assert */
     double timeout;       /* seconds of a test; 0: Check's */
 };
 int run_tests_with(const char *name, const struct suite_options *options);

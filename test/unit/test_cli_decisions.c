@@ -221,7 +221,8 @@ static char folder[] = "/tmp/plumb-forward-XXXXXX";
 
 static void make_folder(void)
 {
-    ck_assert_ptr_nonnull(mkdtemp(folder));
+    if (!mkdtemp(folder))
+        abort();
 }
 
 static void remove_folder(void)
@@ -233,7 +234,8 @@ static void remove_folder(void)
         snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
         unlink(path);
     }
-    ck_assert_int_eq(rmdir(folder), 0);
+    if (rmdir(folder) < 0)
+        abort();
 }
 
 /* A kubectl of the test's own, alone on PATH, that writes its number and its words to files. */

@@ -102,11 +102,19 @@ TEST_EACH(the_values_are_of_a_vpa_that_acts, cases) {
     "\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"app\",\"mode\":\"Off\"}]},"
 
 /* The webhook leaves a container of mode Off as it is, where its gate is on. */
-TEST_TIMES(a_container_of_mode_off_is_left_as_the_webhook_leaves_it, 2) {
-    vpas = VPA_WITH(OFF, "a", "Recreate", "2");
-    webhook = _i ? "\"--feature-gates=CPUStartupBoost=false\"" : "";
+static const struct {
+    const char *vpa, *webhook;
+    bool given;
+} off[] = {
+    {VPA_WITH(OFF, "a", "Recreate", "2"), "", false},
+    {VPA_WITH(OFF, "a", "InPlaceOrRecreate", "2"), "", false},
+    {VPA_WITH(OFF, "a", "Recreate", "2"), "\"--feature-gates=CPUStartupBoost=false\"", true},
+};
+TEST_EACH(a_container_of_mode_off_is_left_as_the_webhook_leaves_it, off) {
+    vpas = off[_i].vpa;
+    webhook = off[_i].webhook;
     ck_assert_int_eq(cli.command->run(&cli), CLI_OK);
-    ck_assert((strstr(vpa_buf_text(&cli.out), "+ app.requests.cpu: 2\n") != NULL) == (_i == 1));
+    ck_assert((strstr(vpa_buf_text(&cli.out), "+ app.requests.cpu: 2\n") != NULL) == off[_i].given);
 }
 
 /* A patch that goes on into kubectl is not to be taken for whole. */

@@ -120,6 +120,7 @@ static const struct {
 } bumps[] = {
     {POLICY("oomMinBumpUp: 0, oomBumpUpRatio: '4'"), 4.0},
     {POLICY("oomMinBumpUp: 0, oomBumpUpRatio: '1.5'"), 1.5},
+    {POLICY("oomMinBumpUp: 0, oomBumpUpRatio: '1500', memoryAggregationIntervalCount: 2000"), 1500},
 };
 TEST_EACH(a_kill_is_answered_by_the_policy, bumps) {
     make(900);
@@ -133,16 +134,17 @@ TEST_EACH(a_kill_is_answered_by_the_policy, bumps) {
 }
 
 /* One peak of 900 MiB is the peak of the day, and of one hour in a day. */
-TEST_TIMES(the_interval_is_that_of_the_policy, 2) {
+TEST_TIMES(the_interval_is_that_of_the_policy, 3) {
     static const char *const specs[] = {
         POLICY("memoryAggregationIntervalSeconds: 86400") ", updatePolicy: {updateMode: 'Off'}",
+        POLICY("memoryAggregationInterval: 20000h") ", updatePolicy: {updateMode: 'Off'}",
         POLICY("memoryAggregationIntervalSeconds: 3600") ", updatePolicy: {updateMode: 'Off'}"};
 
     make(300);
     trace.memory[10] = 900 * 1048576.0;
     ck_assert_msg(tell("name: web", specs[_i]) == 0, "%s", err.text);
     double target = story.moments[DAY - 1].bound[VPA_TARGET][VPA_KIND_MEMORY];
-    ck_assert((target > 900 * 1048576.0) == (_i == 0));
+    ck_assert((target > 900 * 1048576.0) == (_i < 2));
 }
 
 /* Memory that is not controlled is neither recommended nor requested: nothing is killed. */

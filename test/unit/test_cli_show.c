@@ -61,14 +61,16 @@ static int run(const char *flags, const char *form)
     return cli.command->run(&cli);
 }
 
-#define STORED(META, VERSION, BUCKET)                                                              \
+#define STORED(META, VERSION, BUCKET) STORED_WITH("", META, VERSION, BUCKET)
+#define STORED_WITH(MORE, META, VERSION, BUCKET)                                                   \
     "{\"kind\":\"VerticalPodAutoscalerCheckpoint\",\"metadata\":{\"name\":\"" BUCKET "\"" META     \
     "},"                                                                                           \
     "\"spec\":{\"vpaObjectName\":\"web\",\"containerName\":\"app\"},\"status\":{"                  \
     "\"version\":\"" VERSION "\",\"firstSampleStart\":\"2026-03-01T00:00:00Z\","                   \
     "\"lastSampleStart\":\"2026-03-02T00:00:00Z\",\"totalSamplesCount\":1440,"                     \
     "\"cpuHistogram\":{\"referenceTimestamp\":\"2026-03-02T00:00:00Z\",\"totalWeight\":144,"       \
-    "\"bucketWeights\":{\"" BUCKET "\":10000}}}}"
+    "\"bucketWeights\":{\"" BUCKET "\":10000}}" MORE "}}"
+#define BROKEN ",\"memoryHistogram\":{\"totalWeight\":1,\"bucketWeights\":{\"9999\":10000}}"
 #define ASIDE                                                                                      \
     ",\"annotations\":{\"vpa.autoscaling.k8s.io/unreadable-since\":\"2026-03-01T00:00:00Z\"}"
 #define LIST(...) "{\"items\":[" __VA_ARGS__ "]}"
@@ -89,6 +91,7 @@ static const struct {
     {LIST(STORED("", "v3", "21")), 1, 0},
     {LIST(STORED("", "v3", "21") "," STORED(ASIDE, "v3", "40")), 1, 0},
     {LIST(STORED("", "v9", "40") "," STORED("", "v3", "21")), 1, 1},
+    {LIST(STORED_WITH(BROKEN, "", "v3", "21")), 1, 1}, /* the half that can be read */
 };
 
 TEST_EACH(pictures_are_of_what_a_recommender_would_load, stored) {
@@ -124,18 +127,26 @@ TEST(json_has_what_the_picture_says) {
     ck_assert_uint_eq(count_of("\"upper_bound\":\"600m\""), 1);
 }
 
-/* A state is no histogram, and no sign that nothing was learned. */
-TEST_TIMES(the_state_of_another_algorithm_is_named, 2) {
+/* A state is no histogram, and no sign that nothing was learned; nor is what cannot be read. */
+static const struct {
+    const char *checkpoints, *says;
+} none[] = {
+    {LIST(), "has no checkpoint yet"},
+    {LIST(STORED("", "plumb-crane", "21")), "the algorithm crane"},
+    {LIST(STORED("", "v9", "21")), "unsupported checkpoint version v9"},
+    {LIST(STORED_WITH(BROKEN, "", "v3", "9999")), "9999"},
+};
+TEST_EACH(why_there_is_no_picture_is_told, none) {
     FILE *before = stderr;
     char *said;
     size_t len;
 
-    checkpoints = _i ? LIST(STORED("", "plumb-crane", "21")) : LIST();
+    checkpoints = none[_i].checkpoints;
     stderr = open_memstream(&said, &len);
     ck_assert_int_eq(run("", "table"), CLI_FAILED);
     fclose(stderr);
     stderr = before;
-    ck_assert_ptr_nonnull(strstr(said, _i ? "the algorithm crane" : "has no checkpoint yet"));
+    ck_assert_msg(strstr(said, none[_i].says) != NULL, "%s", said);
     free(said);
 }
 
