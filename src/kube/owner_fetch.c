@@ -42,9 +42,10 @@ void owner_scale_key(struct vpa_buf *buf, const struct vpa_controller_key *k)
                    k->api_version, k->kind, k->name);
 }
 
-void owner_kind_key(struct vpa_buf *buf, const struct vpa_controller_key *k)
+void owner_kind_key(struct vpa_buf *buf, const struct vpa_controller_key *k, bool any)
 {
-    vpa_buf_printf(buf, "%.*s\n%s", (int)group_length(k->api_version), k->api_version, k->kind);
+    vpa_buf_printf(buf, "%.*s\n%s", (int)group_length(k->api_version), k->api_version,
+                   any ? "" : k->kind);
 }
 
 /* Answers */
@@ -281,16 +282,13 @@ bool owner_fetch_is_under_way(const struct vpa_owners *o, const struct vpa_contr
     return false;
 }
 
-size_t owner_fetch_count_slow(const struct vpa_owners *o)
+size_t owner_fetch_count_hanging(const struct vpa_owners *o)
 {
     const struct owner_fetch *f;
     size_t count = 0;
 
-    LIST_FOREACH (f, &o->fetches, link) {
-        const struct owner_scale *known = vpa_table_find(&o->scales, f->scale->key);
-
-        count += known && known->slow;
-    }
+    LIST_FOREACH (f, &o->fetches, link)
+        count += owner_scale_hangs(o, &f->scale->of);
     return count;
 }
 
@@ -315,6 +313,17 @@ struct owner_scale *owner_scale_missing(struct vpa_owners *o, const struct vpa_c
                        : vpa_arena_strdup(&s->arena, err.text);
     date(o, s);
     return s;
+}
+
+bool owner_kind_is_read(const struct vpa_owners *o, const struct vpa_controller_key *key)
+{
+    vpa_auto_free char *group = vpa_xstrndup(key->api_version, group_length(key->api_version));
+    const struct vpa_rest_mapping *found;
+    struct vpa_error err;
+    size_t count;
+
+    return vpa_discovery_peek(o->discovery, group, key->kind, &found, &count, &err) == 0 ||
+           err.code != VPA_RETRY;
 }
 
 /* Waiting */

@@ -89,8 +89,8 @@ struct owner_scale {
 struct owner_scale *owner_scale_ref(struct owner_scale *scale);
 void owner_scale_unref(struct owner_scale *scale);
 void owner_scale_key(struct vpa_buf *buf, const struct vpa_controller_key *key);
-/* The same for all of a kind. */
-void owner_kind_key(struct vpa_buf *buf, const struct vpa_controller_key *key);
+/* The same for all of a kind, or for any kind of its group. */
+void owner_kind_key(struct vpa_buf *buf, const struct vpa_controller_key *key, bool any);
 struct vpa_controller_key owner_copy_key(struct vpa_arena *arena,
                                          const struct vpa_controller_key *key);
 
@@ -100,15 +100,22 @@ struct owner_wanted {
     atomic_uint refs;
     pthread_mutex_t lock;
     struct vpa_owners *owners; /* NULL once freed */
+    bool posted;               /* owner_scales_wanted, which has not taken anything since */
     struct vpa_table wants;    /* by the keys of their scales */
     struct vpa_table shares;   /* namespace -> struct owner_share */
     TAILQ_HEAD(, owner_share) turns;
 };
 struct owner_wanted *owner_wanted_new(struct vpa_owners *owners);
-/* One that is there already counts as asked for just now. */
-void owner_wanted_add(struct owner_wanted *wanted, const struct vpa_controller_key *key);
-/* False: nothing is wanted. The texts are the caller's, see owner_key_release. */
-bool owner_wanted_take(struct owner_wanted *wanted, struct vpa_controller_key *out);
+/* now: one that is there already counts as asked for just now. */
+void owner_wanted_add(struct owner_wanted *wanted, const struct vpa_controller_key *key, bool now);
+/* For a scale that is known: behind all that. Waits already, or from now on; false: not, because
+ * VPA_OWNER_AGAIN_MAX such of its namespace wait. */
+bool owner_wanted_again(struct owner_wanted *wanted, const struct vpa_controller_key *key);
+/* One that may be taken, NULL: any. False: there is none. The texts are the caller's, see
+ * owner_key_release. */
+typedef bool (*owner_may_fn)(const struct vpa_owners *owners, const struct vpa_controller_key *key);
+bool owner_wanted_take(struct owner_wanted *wanted, owner_may_fn may,
+                       struct vpa_controller_key *out);
 void owner_key_release(struct vpa_controller_key *key);
 void owner_wanted_unref(struct owner_wanted *wanted);
 
@@ -124,8 +131,6 @@ struct vpa_owners {
     LIST_HEAD(, owner_fetch) fetches; /* under way */
     size_t background;                /* of these, those that nobody waits for */
     size_t sweep_cursor;              /* position in scales */
-    size_t sweep_left;                /* what the sweep may still begin */
-    bool sweep_wrapped;               /* it has reached the end of the table */
     uint64_t pass;
     struct vpa_table troubles; /* of this pass: what was asked for in vain, how often */
     vpa_duration waited;       /* for such, and for owners that were not known */
@@ -154,8 +159,10 @@ struct owner_scale *owner_scale_missing(struct vpa_owners *owners,
 /* For at least so long. */
 bool owner_fetch_is_under_way(const struct vpa_owners *owners, const struct vpa_controller_key *key,
                               vpa_duration since);
-/* How many are under way that took longer than a pass waits when they were last asked for. */
-size_t owner_fetch_count_slow(const struct vpa_owners *owners);
+/* How many are under way that owner_scale_hangs is true of. */
+size_t owner_fetch_count_hanging(const struct vpa_owners *owners);
+/* Whether discovery can tell in this pass if there is such a kind, without asking. */
+bool owner_kind_is_read(const struct vpa_owners *owners, const struct vpa_controller_key *key);
 /* How long a pass waits for one scale. */
 #define OWNER_SCALE_PATIENCE (10 * VPA_SECOND)
 /* Asks and waits, pumping the loop. NULL with err when the loop was stopped, or with VPA_RETRY when
@@ -168,6 +175,8 @@ struct owner_scale *owner_scale_fetch(struct vpa_owners *owners,
 struct owner_scale *owner_scale_of_target(struct vpa_owners *owners,
                                           const struct vpa_controller_key *key,
                                           struct vpa_error *err);
+/* Takes longer than a pass waits, or is not known and others of its kind did in this pass. */
+bool owner_scale_hangs(const struct vpa_owners *owners, const struct vpa_controller_key *key);
 void owner_scales_begin_pass(struct vpa_owners *owners);
 /* For an answer that nobody waits for: counts as one of the background. ctx: the owners. */
 void owner_scale_on_late(void *ctx, struct owner_scale *s);

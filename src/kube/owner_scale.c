@@ -5,9 +5,10 @@
  * views need are followed: fetched again every 30 s in the background. A good one that the
  * background cannot have again stays for 90 s, in which it is asked for every 10 s or so.
  *
- * The background never waits: a sweep begins a few fetches, each answer makes room for the next
- * one, and what a sweep may fetch is bounded. A cursor goes round the table, so that everybody has
- * his turn when more is due than a sweep may fetch.
+ * The background never waits: it begins a few fetches, and each answer makes room for the next one.
+ * A sweep puts what is due, some of each namespace, behind what views and passes want
+ * (owner_wanted.c), so that namespaces have turns in both alike. A cursor goes round the table, so
+ * that everything has its turn where more of a namespace is due than may wait.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,16 +24,16 @@
  * views have it while the background asks in vain; how many of a kind a pass waits for in vain. */
 #define REMEMBERED_MAX (90 * VPA_SECOND)
 #define SLOW_OF_A_KIND 3
-/* And after how many of a kind, or of a namespace, that could not be had, or are not there, it asks
- * only for those that were to be had at last; or when it has waited so long for such, and for
- * owners that it did not know. */
+/* And after how many of a namespace that could not be had, or are not there, it asks only for those
+ * that were to be had at last; or when it has waited so long for such, and for owners that it did
+ * not know. What it waited for in vain does not count: that is bounded by the kinds that hang. */
 #define FAILED_MAX 30
 #define WAITED_MAX (30 * VPA_SECOND)
 #define NEGATIVE_REFRESH (10 * VPA_SECOND) /* in the background, for views */
 
 struct trouble {
-    unsigned slow, failed;
-    char key[]; /* of a kind, or of the owners or targets of a namespace */
+    unsigned slow, late, failed; /* for a pass; for the background; not to be had */
+    char key[]; /* of a kind or group, or of the owners or targets of a namespace */
 };
 
 struct owner_scale *owner_scale_ref(struct owner_scale *scale)
@@ -158,16 +159,17 @@ static bool is_stale(const struct vpa_owners *o, const struct owner_scale *s, in
  * of them, each of which would cost a request. What a pass does not ask for, the background does.
  */
 
-enum trouble_with { WITH_TARGETS, WITH_OWNERS, WITH_KIND };
+enum trouble_with { WITH_TARGETS, WITH_OWNERS, WITH_KIND, WITH_GROUP };
 
-/* Targets are counted by the namespace, whose VPAs name them; owners also by their kind. */
+/* What is not there is counted by its namespace, what hangs by its kind. And by its group while
+ * that cannot be read: whoever names kinds of it names as many as he likes. */
 static void trouble_key(struct vpa_buf *key, enum trouble_with with,
                         const struct vpa_controller_key *k)
 {
     vpa_buf_init(key, VPA_KUBE_PATH_MAX);
     vpa_buf_printf(key, "%d\n", (int)with);
-    if (with == WITH_KIND)
-        owner_kind_key(key, k);
+    if (with == WITH_KIND || with == WITH_GROUP)
+        owner_kind_key(key, k, with == WITH_GROUP);
     else
         vpa_buf_puts(key, k->ns);
 }
@@ -203,13 +205,30 @@ static void fail_unanswered(const struct vpa_controller_key *k, struct vpa_error
     vpa_fail(err, VPA_RETRY, "scale of %s %s/%s: no answer yet", k->kind, k->ns, k->name);
 }
 
+static bool has_slow_kind(const struct vpa_owners *o, const struct vpa_controller_key *k)
+{
+    const struct trouble *kind = trouble_of(o, WITH_KIND, k), *group = trouble_of(o, WITH_GROUP, k);
+
+    return (kind && kind->slow >= SLOW_OF_A_KIND) ||
+           (group && group->slow >= SLOW_OF_A_KIND && !owner_kind_is_read(o, k));
+}
+
 static bool is_slow(const struct vpa_owners *o, const struct vpa_controller_key *k)
 {
     const struct owner_scale *known = owner_scale_find(o, k);
-    const struct trouble *t = trouble_of(o, WITH_KIND, k);
 
-    return (known && known->slow) || (t && t->slow >= SLOW_OF_A_KIND) ||
+    return (known && known->slow) || has_slow_kind(o, k) ||
            owner_fetch_is_under_way(o, k, OWNER_SCALE_PATIENCE);
+}
+
+bool owner_scale_hangs(const struct vpa_owners *o, const struct vpa_controller_key *k)
+{
+    const struct owner_scale *known = owner_scale_find(o, k);
+    const struct trouble *kind = trouble_of(o, WITH_KIND, k);
+
+    if (owner_fetch_is_under_way(o, k, OWNER_SCALE_PATIENCE))
+        return true;
+    return known ? known->slow : has_slow_kind(o, k) || (kind && kind->late >= SLOW_OF_A_KIND);
 }
 
 /* A pass does not wait for what is slow: what was remembered a moment ago is given instead, or
@@ -223,6 +242,8 @@ static struct owner_scale *ask(struct vpa_owners *o, const struct vpa_controller
         if (s || vpa_loop_is_stopping(o->loop))
             return s;
         have_trouble(o, WITH_KIND, k)->slow++;
+        if (!owner_kind_is_read(o, k))
+            have_trouble(o, WITH_GROUP, k)->slow++;
     }
     vpa_owners_follow_target(o, k);
     struct owner_scale *known = owner_scale_find(o, k);
@@ -232,29 +253,13 @@ static struct owner_scale *ask(struct vpa_owners *o, const struct vpa_controller
     return NULL;
 }
 
-static bool has_failed(const struct vpa_owners *o, enum trouble_with with,
-                       const struct vpa_controller_key *k)
-{
-    const struct trouble *t = trouble_of(o, with, k);
-
-    return t && t->failed >= FAILED_MAX;
-}
-
 /* What a pass is not to ask for. */
 static bool is_one_of_many(const struct vpa_owners *o, bool target,
                            const struct vpa_controller_key *k)
 {
-    if (o->waited >= WAITED_MAX)
-        return true;
-    return target ? has_failed(o, WITH_TARGETS, k)
-                  : has_failed(o, WITH_OWNERS, k) || has_failed(o, WITH_KIND, k);
-}
+    const struct trouble *t = trouble_of(o, target ? WITH_TARGETS : WITH_OWNERS, k);
 
-static void note_failure(struct vpa_owners *o, bool target, const struct vpa_controller_key *k)
-{
-    have_trouble(o, target ? WITH_TARGETS : WITH_OWNERS, k)->failed++;
-    if (!target)
-        have_trouble(o, WITH_KIND, k)->failed++;
+    return o->waited >= WAITED_MAX || (t && t->failed >= FAILED_MAX);
 }
 
 /* A reference, as from ask. */
@@ -275,14 +280,16 @@ static struct owner_scale *ask_for_some(struct vpa_owners *o, bool target,
     int64_t begun = vpa_loop_monotonic(o->loop);
     struct owner_scale *s = owner_scale_find(o, k);
     bool was_good = s && s->ok;
+    vpa_duration waited;
 
     if (!was_good && is_one_of_many(o, target, k))
         return leave_to_background(o, k, err);
     s = ask(o, k, err);
+    waited = vpa_loop_monotonic(o->loop) - begun;
     if (s && !s->ok)
-        note_failure(o, target, k);
-    if (!s || !s->ok || (!target && !was_good))
-        o->waited += vpa_loop_monotonic(o->loop) - begun;
+        have_trouble(o, target ? WITH_TARGETS : WITH_OWNERS, k)->failed++;
+    if (waited < OWNER_SCALE_PATIENCE && s && (!s->ok || (!target && !was_good)))
+        o->waited += waited;
     return s;
 }
 
@@ -355,26 +362,6 @@ static void forget_unread(struct vpa_owners *o, int64_t now)
     }
 }
 
-/* The next one from the cursor on that is due and not asked for already; NULL at the end of the
- * table, where the cursor begins anew. */
-static const struct owner_scale *next_due(struct vpa_owners *o, int64_t now)
-{
-    const char *key;
-    void *value;
-
-    while (vpa_table_next(&o->scales, &o->sweep_cursor, &key, &value)) {
-        const struct owner_scale *s = value;
-
-        /* What hangs has half of the places at most. */
-        if (s->slow && owner_fetch_count_slow(o) >= VPA_OWNER_FETCHES_MAX / 2)
-            continue;
-        if (is_due(s, now) && !owner_fetch_is_under_way(o, &s->of, 0))
-            return s;
-    }
-    o->sweep_cursor = 0;
-    return NULL;
-}
-
 /* Whether what is known stays although the answer could not be had, which says nothing of the
  * scale: pods of the target would have no VPA meanwhile. Either way it is asked for again soon,
  * also where nobody reads it: the next pod may be hours away. */
@@ -393,11 +380,25 @@ static bool stands_in(struct owner_scale *known, struct owner_scale *s)
     return s->fetched - known->failing_since <= REMEMBERED_MAX;
 }
 
+/* How many of a kind were slow, one after the other. */
+static void note_late(struct vpa_owners *o, const struct owner_scale *s)
+{
+    struct trouble *kind = trouble_of(o, WITH_KIND, &s->of);
+
+    if (s->slow)
+        have_trouble(o, WITH_KIND, &s->of)->late++;
+    else if (kind)
+        kind->late = 0;
+}
+
 void owner_scale_on_late(void *ctx, struct owner_scale *s)
 {
     struct vpa_owners *o = ctx;
+    struct owner_scale *known = vpa_table_find(&o->scales, s->key);
 
-    if (stands_in(vpa_table_find(&o->scales, s->key), s))
+    if (!known) /* of others it is known whether they hang */
+        note_late(o, s);
+    if (stands_in(known, s))
         owner_scale_unref(s);
     else
         owner_scale_remember(o, s);
@@ -411,48 +412,67 @@ static void start_in_background(struct vpa_owners *o, const struct vpa_controlle
     owner_fetch_start(o, k, owner_scale_on_late, o);
 }
 
-/* Begins what the bounds allow. */
-static void refresh_due(struct vpa_owners *o)
+/* Whether there is room for it. What hangs has half of the places at most, and does not keep those
+ * waiting that do not. */
+static bool want_again(struct vpa_owners *o, const struct owner_scale *s, size_t *hanging)
 {
-    int64_t now = vpa_loop_monotonic(o->loop);
+    if (owner_scale_hangs(o, &s->of) && ++*hanging > VPA_OWNER_FETCHES_MAX / 2)
+        return false;
+    return owner_wanted_again(o->wanted, &s->of);
+}
 
-    while (o->sweep_left > 0 && o->background < VPA_OWNER_FETCHES_MAX) {
-        const struct owner_scale *s = next_due(o, now);
+/* The next sweep begins with the first one that there was no room for. */
+static void want_due(struct vpa_owners *o, int64_t now)
+{
+    size_t i = o->sweep_cursor, at, hanging = owner_fetch_count_hanging(o);
+    bool any_left = false;
+    void *value;
 
-        if (!s && o->sweep_wrapped) {
-            o->sweep_left = 0;
-            return;
+    for (size_t n = 0; n < o->scales.count; n++) {
+        at = i;
+        if (!vpa_table_next(&o->scales, &i, NULL, &value)) {
+            at = i = 0;
+            vpa_table_next(&o->scales, &i, NULL, &value);
         }
-        if (!s) {
-            o->sweep_wrapped = true;
+        if (!is_due(value, now) || want_again(o, value, &hanging))
             continue;
-        }
-        o->sweep_left--;
-        start_in_background(o, &s->of);
+        if (!any_left)
+            o->sweep_cursor = at;
+        any_left = true;
     }
 }
 
 void owner_scales_sweep(void *ctx)
 {
     struct vpa_owners *o = ctx;
+    int64_t now = vpa_loop_monotonic(o->loop);
 
-    forget_unread(o, vpa_loop_monotonic(o->loop));
+    forget_unread(o, now);
     if (o->scales.count > 0)
         vpa_timer_start(o->sweep, SWEEP);
-    o->sweep_left = VPA_OWNER_SWEEP_MAX;
-    o->sweep_wrapped = o->sweep_cursor == 0;
+    want_due(o, now);
     owner_scales_wanted(o);
 }
 
 /* Known already, or somebody asks for it. */
-static bool is_served(struct vpa_owners *o, const struct vpa_controller_key *k)
+static bool is_served(const struct vpa_owners *o, const struct vpa_controller_key *k)
 {
     int64_t now = vpa_loop_monotonic(o->loop);
-    struct owner_scale *s = owner_scale_find(o, k);
+    const struct owner_scale *s = owner_scale_find(o, k);
 
-    if (s)
-        s->last_read = now;
-    return (s && !is_stale(o, s, now)) || owner_fetch_is_under_way(o, k, 0);
+    return (s && !is_stale(o, s, now) && !is_due(s, now)) || owner_fetch_is_under_way(o, k, 0);
+}
+
+static bool does_not_hang(const struct vpa_owners *o, const struct vpa_controller_key *k)
+{
+    return !owner_scale_hangs(o, k);
+}
+
+static bool take_wanted(struct vpa_owners *o, struct vpa_controller_key *out)
+{
+    bool full = owner_fetch_count_hanging(o) >= VPA_OWNER_FETCHES_MAX / 2;
+
+    return owner_wanted_take(o->wanted, full ? does_not_hang : NULL, out);
 }
 
 void owner_scales_wanted(void *ctx)
@@ -462,12 +482,11 @@ void owner_scales_wanted(void *ctx)
 
     if (vpa_loop_is_stopping(o->loop))
         return;
-    while (o->background < VPA_OWNER_FETCHES_MAX && owner_wanted_take(o->wanted, &k)) {
+    while (o->background < VPA_OWNER_FETCHES_MAX && take_wanted(o, &k)) {
         if (!is_served(o, &k))
             start_in_background(o, &k);
         owner_key_release(&k);
     }
-    refresh_due(o);
 }
 
 static bool has_scale(const struct vpa_controller_key *k)
@@ -483,7 +502,7 @@ bool vpa_owners_keep_target(struct vpa_owners *o, const struct vpa_controller_ke
     if (s)
         s->last_read = vpa_loop_monotonic(o->loop);
     else
-        owner_wanted_add(o->wanted, target);
+        owner_wanted_add(o->wanted, target, false);
     return s != NULL;
 }
 
@@ -500,5 +519,5 @@ void vpa_owners_follow_target(struct vpa_owners *o, const struct vpa_controller_
     if (s)
         s->followed_until = vpa_loop_monotonic(o->loop) + FOLLOW_FOR;
     else
-        owner_wanted_add(o->wanted, target);
+        owner_wanted_add(o->wanted, target, false);
 }

@@ -112,7 +112,7 @@ static const struct owner_scale *view_scale(void *ctx, const struct vpa_controll
             atomic_store(&scales->items[at]->read, true);
             return scales->items[at];
         }
-        owner_wanted_add(view->wanted, key);
+        owner_wanted_add(view->wanted, key, true);
     }
     vpa_fail(err, VPA_RETRY, "scale of %s %s/%s is not known yet", key->kind, key->ns, key->name);
     return NULL;

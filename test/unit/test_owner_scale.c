@@ -97,7 +97,7 @@ TEST(background_is_bounded) {
         most = scale_gets() > most ? scale_gets() : most;
         total += scale_gets();
     }
-    ck_assert_int_eq(most, VPA_OWNER_SWEEP_MAX);
+    ck_assert_int_eq(most, VPA_OWNER_AGAIN_MAX);
     ck_assert_int_ge(total, 400); /* everybody had his turn */
 }
 
@@ -625,19 +625,160 @@ TEST(owners_that_are_new_keep_a_pass_waiting_for_half_a_minute) {
     }
 }
 
+/* Who has 40 owners that are not there keeps those of nobody else from being found. */
+TEST(owners_that_are_not_there_are_those_of_a_namespace) {
+    synced();
+    for (int i = 0; i < 40; i++) {
+        vpa_auto_free char *name = vpa_xprintf("w%d", i);
+        ck_assert_int_ne(walk_in("a", name, "example.com/v1"), 1);
+    }
+    ck_assert_str_eq(err.text, "scale of Widget a/w39: no answer yet");
+    put_widget("late", "app=late", 7);
+    ck_assert_int_eq(walk("late"), 1);
+}
+
+static void let_hang(const char *path)
+{
+    sim_cluster_answer(
+        sim, &(struct sim_answer){
+                 .method = "GET", .path = path, .how = SIM_PATH_HOLDS, .delay = 25 * VPA_SECOND});
+}
+
+/* A server that hangs takes the time for its own kind, not that for what has to be asked for. */
+TEST(a_kind_that_hangs_keeps_no_other_from_being_found) {
+    synced();
+    sim_cluster_serve_kind(sim, "g50.io", "v1", "widgets", "Widget", false, true);
+    let_hang("example.com/v1/namespaces/a/");
+    for (int pass = 0; pass < 5; pass++) {
+        int64_t begin = vpa_loop_monotonic(loop);
+        vpa_owners_begin_pass(owners);
+        for (int i = 0; i < 300; i++) {
+            vpa_auto_free char *name = vpa_xprintf("f%d", i);
+            walk_in("a", name, "example.com/v1");
+        }
+        ck_assert_int_le(vpa_loop_monotonic(loop) - begin, 31 * VPA_SECOND);
+        vpa_auto_free char *name = vpa_xprintf("late%d", pass);
+        ck_assert_int_eq(walk_in("m", name, "g50.io/v1"), 0);
+        vpa_loop_pump(loop, VPA_MINUTE - (vpa_loop_monotonic(loop) - begin));
+    }
+}
+
+/* Kinds of a group whose documents do not come are as many as somebody likes. */
+TEST(a_group_that_hangs_is_waited_for_as_one_kind) {
+    synced();
+    ck_assert_int_eq(walk_widget(), 1);
+    sim_cluster_answer(sim, &(struct sim_answer){.method = "GET",
+                                                 .path = "/apis/bad.io",
+                                                 .how = SIM_PATH_HOLDS,
+                                                 .delay = VPA_HOUR});
+    for (int pass = 0; pass < 3; pass++) {
+        int64_t begin = vpa_loop_monotonic(loop);
+        vpa_owners_begin_pass(owners);
+        for (int i = 0; i < 100; i++) {
+            vpa_auto_free char *kind = vpa_xprintf("Kind%d", i);
+            vpa_auto_arena arena = {0};
+            struct vpa_controller_key top;
+            bool found;
+            ck_assert_int_eq(
+                vpa_owners_topmost(owners, KEY(kind, "x", "bad.io/v1"), &arena, &found, &top, &err),
+                -1);
+        }
+        /* and those whose answer is that the document did not come, in less than ten seconds */
+        ck_assert_int_lt(vpa_loop_monotonic(loop) - begin, 40 * VPA_SECOND);
+        ck_assert_int_eq(walk_in("m", pass ? "this" : "that", "example.com/v1"), 0);
+        vpa_loop_pump(loop, VPA_MINUTE);
+    }
+}
+
+/* Nor does it take all places of the background, with objects that nobody has asked for before. */
+TEST(a_kind_that_hangs_has_half_of_the_places) {
+    const struct vpa_controller_key other = {"m", "Widget", "none", "g50.io/v1"};
+
+    synced();
+    ck_assert_int_eq(walk_widget(), 1);
+    sim_cluster_serve_kind(sim, "g50.io", "v1", "widgets", "Widget", false, true);
+    let_hang("/example.com/v1/namespaces/n/");
+    follow_many(300);
+    vpa_loop_pump(loop, 26 * VPA_SECOND); /* now it is known that they do */
+    ck_assert(!vpa_owners_keep_target(owners, &other));
+    vpa_loop_pump(loop, VPA_SECOND);
+    ck_assert(vpa_owners_keep_target(owners, &other));
+    vpa_loop_pump(loop, 40 * VPA_MINUTE);
+    ck_assert_int_eq((int)vpa_owners_scale_count(owners), 302); /* all had their turn */
+}
+
 /* Somebody's pods have ever new owners, faster than they can be asked for: others have their turn
- * all the same, and what was asked for last comes first in his own namespace. */
+ * all the same, and what was asked for last comes first in his own namespace; that is what a pod
+ * asks for, however often the targets of VPAs are named. */
 TEST_TIMES(a_flood_keeps_the_targets_of_others_waiting_for_a_turn, 2) {
     static const char *const of[] = {"m", "n"};
     const struct vpa_controller_key target = {of[_i], "Widget", "none", "example.com/v1"};
+    const struct vpa_selector *selector;
+    struct vpa_owner_view *view;
 
     synced();
     walk_widget();
     delay_scales(VPA_SECOND);
-    follow_many(3000);
-    ck_assert(!vpa_owners_keep_target(owners, &target));
+    follow_many(_i ? 1000 : 3000);
+    view = vpa_owners_view(owners);
+    for (int i = 0; i < 2; i++) { /* it is in line, and comes to its end */
+        ck_assert_int_eq(vpa_owner_view_selector(view, &target, &selector, &err), -1);
+        follow_many(_i ? 1000 : 0);
+    }
+    vpa_owner_view_unref(view);
     vpa_loop_pump(loop, 3 * VPA_SECOND);
     ck_assert(vpa_owners_keep_target(owners, &target));
+}
+
+static void put_in_m(const char *name, const char *app)
+{
+    vpa_auto_free char *object =
+        vpa_xprintf("{\"apiVersion\":\"example.com/v1\",\"kind\":\"Widget\",\"metadata\":{"
+                    "\"namespace\":\"m\",\"name\":\"%s\"},\"spec\":{\"replicas\":3},"
+                    "\"status\":{\"replicas\":1,\"selector\":\"app=%s\"}}",
+                    name, app);
+
+    sim_cluster_put_text(sim, object);
+}
+
+/* Whether views have it with that selector. */
+static bool selects_app(const struct vpa_controller_key *target, const char *app)
+{
+    struct vpa_owner_view *view = vpa_owners_view(owners);
+    const struct vpa_selector *selector;
+    bool same = vpa_owner_view_selector(view, target, &selector, &err) == 0 &&
+                strcmp(selector->items[0].values[0], app) == 0;
+
+    vpa_owner_view_unref(view);
+    return same;
+}
+
+/* Nor does such a flood keep what is known of others from being asked for again. */
+TEST(a_flood_keeps_no_scale_from_being_renewed) {
+    const struct vpa_controller_key late = {"m", "Widget", "late", "example.com/v1"};
+    const struct vpa_controller_key there = {"m", "Widget", "there", "example.com/v1"};
+    int total = 0;
+
+    synced();
+    put_in_m("there", "one");
+    for (int i = 0; i < 2; i++) {
+        vpa_owners_follow_target(owners, &late);
+        vpa_owners_follow_target(owners, &there);
+        vpa_loop_pump(loop, VPA_SECOND);
+    }
+    ck_assert(!selects_app(&late, "late") && selects_app(&there, "one"));
+    delay_scales(150 * VPA_MILLISECOND);
+    put_in_m("late", "late");
+    put_in_m("there", "two");
+    for (int s = 0; s < 600; s++) { /* a minute */
+        for (int i = 0; i < 10; i++) {
+            vpa_auto_free char *name = vpa_xprintf("f%d", total++);
+            vpa_owners_keep_target(owners, WIDGET(name));
+        }
+        vpa_loop_pump(loop, 100 * VPA_MILLISECOND);
+    }
+    ck_assert(selects_app(&late, "late"));
+    ck_assert(selects_app(&there, "two"));
 }
 
 /* The versions of a group that cannot be read, and what is known then of a kind of it. */

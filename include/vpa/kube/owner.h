@@ -33,7 +33,7 @@
 #define VPA_OWNER_SCALE_REFRESH (10 * VPA_MINUTE) /* times uniform [1, 2) */
 #define VPA_OWNER_SCALE_UNREAD VPA_HOUR
 #define VPA_OWNER_FETCHES_MAX 8 /* scales asked for at a time in the background */
-#define VPA_OWNER_SWEEP_MAX 256 /* and in 7 seconds, besides those that a view was asked for */
+#define VPA_OWNER_AGAIN_MAX 256 /* of a namespace, that wait to be asked for again */
 
 /* Identity of a controller; texts are borrowed or in the arena given. */
 struct vpa_controller_key {
