@@ -219,14 +219,16 @@ const struct vpa_object *admit_match(const struct snapshot *snapshot, enum vpa_m
 
 /* ---- pods ---- */
 
-/* A pod may have thousands of containers: the first one is told, and how many there are. */
+/* A pod may have thousands of containers: the first one is told, and how many there are; or what
+ * all boosts of the pod are left out for. */
 static void note_unusable_boost(void *ctx, const char *container, const char *reason)
 {
     struct admission *a = ctx;
 
-    if (a->result->unusable_boosts++ > 0)
+    if (a->result->unusable_boosts++ > 0 && container)
         return;
-    a->result->unboosted_container = vpa_arena_printf(a->arena, "%.256s", container);
+    a->result->unboosted_container =
+        container ? vpa_arena_printf(a->arena, "%.256s", container) : NULL;
     a->result->unboosted_why = vpa_arena_strdup(a->arena, reason);
 }
 

@@ -48,7 +48,8 @@ struct admit_result {
     /* The owners of the pod could not be followed: the text is in the arena, NULL otherwise. */
     const char *owner_error;
     bool owner_unknown; /* some owner is not known, or not yet: a newer snapshot may know it */
-    /* Boosts that say nothing usable: of how many containers, the first of them and why. */
+    /* Boosts that say nothing usable: of how many containers, the first of them and why. No
+     * container: all boosts of the pod are left out. */
     size_t unusable_boosts;
     const char *unboosted_container;
     const char *unboosted_why;

@@ -195,11 +195,17 @@ static void tell_of_pod(struct server *server, const struct admit_result *result
         VPA_ERROR("Failed to get parent controller for pod", VPA_KV("err", result->owner_error),
                   VPA_KV("namespace", result->pod_ns), VPA_KV("pod", result->pod_name),
                   VPA_KV("notLogged", dropped));
-    if (result->unusable_boosts && may_log(server, &dropped))
+    if (!result->unusable_boosts || !may_log(server, &dropped))
+        return;
+    if (result->unboosted_container)
         VPA_WARN("Startup boost cannot be used, container is not boosted",
                  VPA_KV("namespace", result->pod_ns), VPA_KV("pod", result->pod_name),
                  VPA_KV("container", result->unboosted_container),
                  VPA_KV("containers", (int64_t)result->unusable_boosts),
+                 VPA_KV("reason", result->unboosted_why), VPA_KV("notLogged", dropped));
+    else
+        VPA_WARN("Startup boosts do not fit, no container of the pod is boosted",
+                 VPA_KV("namespace", result->pod_ns), VPA_KV("pod", result->pod_name),
                  VPA_KV("reason", result->unboosted_why), VPA_KV("notLogged", dropped));
 }
 

@@ -3,10 +3,11 @@
  *
  * Operations come in a fixed order: an empty annotations object where there is none; per container
  * the boost marker and the resources; the annotation that tells what was done; the annotation that
- * tells which containers were seen. Every operation is an "add", which replaces what is there, and
- * parents are created first, because an API server refuses a path whose parent is missing. What is
- * there is read from the very container that is patched: its status says nothing, since no kubelet
- * has seen the pod, and whoever creates it may have written that status.
+ * tells which containers were seen. Every operation but one that takes a marker away is an "add",
+ * which replaces what is there, and parents are created first, because an API server refuses a path
+ * whose parent is missing. What is there is read from the very container that is patched: its
+ * status says nothing, since no kubelet has seen the pod, and whoever creates it may have written
+ * that status.
  *
  * The text is written straight into the answer; nothing but the annotation of words is collected
  * aside.
@@ -17,6 +18,7 @@
 
 #include "vpa/json/json_patch.h"
 #include "vpa/policy/boost_marker.h"
+#include "vpa/policy/pod_level.h"
 
 /* Bounds of the pieces collected aside; a pod has at most 1.5 MiB. */
 #define PATH_MAX_LEN 4096
@@ -33,7 +35,6 @@ struct patch {
     const struct vpa_pod *pod;
     size_t *latest; /* of the containers of one name, by the first of them: the one seen last */
     bool plain;     /* without boosts */
-    bool *boosted;  /* per container */
     bool any_boost;
     const struct vpa_object *vpa;
     const struct vpa_pod_patch_options *options;
@@ -55,10 +56,15 @@ struct values {
 };
 
 /* Opens an operation on the path. */
-static struct vpa_json_writer *add(struct patch *p)
+static struct vpa_json_writer *open_op(struct patch *p, enum vpa_patch_op op)
 {
     p->cut |= vpa_buf_failed(&p->path);
-    return vpa_json_patch_op(&p->ops, VPA_PATCH_ADD, vpa_buf_text(&p->path));
+    return vpa_json_patch_op(&p->ops, op, vpa_buf_text(&p->path));
+}
+
+static struct vpa_json_writer *add(struct patch *p)
+{
+    return open_op(p, VPA_PATCH_ADD);
 }
 
 static void add_empty_object(struct patch *p)
@@ -70,6 +76,13 @@ static void add_empty_object(struct patch *p)
     vpa_json_patch_end_op(&p->ops);
 }
 
+static void annotation_path(struct patch *p, const char *key)
+{
+    vpa_buf_clear(&p->path);
+    vpa_buf_puts(&p->path, ANNOTATIONS);
+    vpa_json_pointer_add(&p->path, key);
+}
+
 static void add_annotation(struct patch *p, const char *key, const struct vpa_buf *text)
 {
     const char *value = vpa_buf_text(text);
@@ -77,9 +90,7 @@ static void add_annotation(struct patch *p, const char *key, const struct vpa_bu
 
     p->annotations += strlen(value) + (replaced ? 0 : strlen(key));
     p->annotations -= replaced ? strlen(replaced) : 0;
-    vpa_buf_clear(&p->path);
-    vpa_buf_puts(&p->path, ANNOTATIONS);
-    vpa_json_pointer_add(&p->path, key);
+    annotation_path(p, key);
     p->cut |= vpa_buf_failed(text);
     vpa_json_put_string(add(p), value);
     vpa_json_patch_end_op(&p->ops);
@@ -179,19 +190,44 @@ static void add_resources(struct patch *p, size_t container, const struct vpa_co
     describe(p, container, plan);
 }
 
+static const char *marker_key(struct patch *p, const struct vpa_container *container)
+{
+    return vpa_arena_printf(p->arena, "%s%s", VPA_BOOST_ANNOTATION_PREFIX, container->name);
+}
+
 static void add_marker(struct patch *p, const struct vpa_container *container)
 {
     vpa_auto_buf value = VPA_BUF(MARKER_MAX_LEN);
 
     vpa_boost_marker_format(container, &value);
-    add_annotation(p,
-                   vpa_arena_printf(p->arena, "%s%s", VPA_BOOST_ANNOTATION_PREFIX, container->name),
-                   &value);
+    add_annotation(p, marker_key(p, container), &value);
 }
 
-static void clear_plan(struct vpa_container_plan *plan)
+/* With the cpu that is planned without its boost a container does not count as boosted, whatever it
+ * came with. One whose cpu stays as it came keeps what its marker tells of that. */
+static void remove_marker(struct patch *p, const struct vpa_container *container,
+                          const struct vpa_container_plan *plan)
 {
-    *plan = (struct vpa_container_plan){0};
+    const char *marker = vpa_boost_marker_find(&p->pod->meta.annotations, container->name);
+
+    if (!marker || !vpa_resource_find(&plan->requests, VPA_CPU) ||
+        vpa_pod_container(p->pod, container->name) != container)
+        return;
+    annotation_path(p, marker_key(p, container));
+    vpa_json_put_null(open_op(p, VPA_PATCH_REMOVE));
+    vpa_json_patch_end_op(&p->ops);
+    p->annotations -= strlen(marker_key(p, container)) + strlen(marker);
+}
+
+/* By the mode of the VPA, or of a container's policy. */
+static void clear_off(const struct patch *p, struct vpa_container_plan *plans)
+{
+    bool mode_off = strcmp(vpa_object_mode(p->vpa), "Off") == 0;
+
+    for (size_t i = 0; i < p->pod->container_count; i++)
+        if (mode_off || (p->options->startup_boost &&
+                         vpa_policy_is_off(&p->vpa->resource_policy, p->pod->containers[i].name)))
+            plans[i] = (struct vpa_container_plan){0};
 }
 
 /* Containers of one name (which API servers refuse later) share their requests, as upstream's maps
@@ -261,8 +297,8 @@ static bool boost_container(struct patch *p, size_t index, struct vpa_container_
     bool off = vpa_policy_is_off(policies, container->name);
     const char *reason;
 
-    if (off)
-        clear_plan(plan);
+    if (boost && p->plain)
+        remove_marker(p, container, plan);
     if (!boost || p->plain)
         return !off;
     container = before_boost(p, container, boost, plan);
@@ -270,7 +306,7 @@ static bool boost_container(struct patch *p, size_t index, struct vpa_container_
                         vpa_controlled_values(policies, container->name),
                         &p->options->max_cpu_boost, &plan->requests, &plan->limits, &reason)) {
         add_marker(p, container);
-        p->any_boost = p->boosted[index] = true;
+        p->any_boost = true;
         return true;
     }
     if (p->options->on_unusable_boost)
@@ -292,11 +328,7 @@ static void add_observed_containers(struct patch *p)
 
 static void patch_containers(struct patch *p, struct vpa_container_plan *plans)
 {
-    bool mode_off = strcmp(vpa_object_mode(p->vpa), "Off") == 0;
-
     for (size_t i = 0; i < p->pod->container_count && !vpa_buf_failed(p->out); i++) {
-        if (mode_off)
-            clear_plan(&plans[i]);
         if (p->options->startup_boost) {
             share_requests(p, i, plans);
             if (!boost_container(p, i, &plans[i]))
@@ -337,7 +369,18 @@ static void write_patch(struct patch *p, struct vpa_container_plan *plans, struc
     vpa_buf_release(&p->updates);
 }
 
-/* What an API server would refuse (U31, U33, U36, U41) is not asked for. */
+/* A boost may go beyond the least and the most that a LimitRange wants of a pod, as upstream's
+ * does: what is judged is what the pod shall have without it (U41, U45). */
+static int fits_sums(const struct patch *p, const struct vpa_container_plan *plans,
+                     const struct vpa_namespace_limits *limits, struct vpa_error *err)
+{
+    if (!limits || !limits->pod.present)
+        return 0;
+    return vpa_limit_sums_check(p->arena, p->pod, &limits->pod.min, &limits->pod.max,
+                                vpa_plans_resources(p->arena, plans, p->pod->container_count), err);
+}
+
+/* What else an API server would refuse (U31, U33, U36) is not asked for, boosts included. */
 static int fits_pod(struct patch *p, const struct vpa_container_plan *plans,
                     const struct vpa_namespace_limits *limits, struct vpa_error *err)
 {
@@ -351,7 +394,9 @@ static int fits_pod(struct patch *p, const struct vpa_container_plan *plans,
     if (!vpa_capping_is_bounded(p->pod, limits))
         return 0;
     wanted = vpa_plans_resources(p->arena, plans, p->pod->container_count);
-    return vpa_capping_fits(p->arena, p->pod, limits, wanted, err);
+    if (vpa_pod_level_check(p->arena, p->pod, wanted, err) < 0)
+        return -1;
+    return limits ? vpa_limit_ratios_check(p->arena, p->pod, &limits->ratios, wanted, err) : 0;
 }
 
 static int try_patch(struct patch *p, const struct vpa_namespace_limits *limits,
@@ -361,18 +406,14 @@ static int try_patch(struct patch *p, const struct vpa_namespace_limits *limits,
 
     if (vpa_capping_plan(p->arena, p->vpa, p->pod, limits, &plans, err) < 0)
         return -1;
+    clear_off(p, plans);
+    if (fits_sums(p, plans, limits, err) < 0)
+        return -1;
     write_patch(p, plans, out); /* boosts are part of the plans now */
     return fits_pod(p, plans, limits, err);
 }
 
-static void tell_unboosted(const struct patch *p, const char *reason)
-{
-    for (size_t i = 0; p->options->on_unusable_boost && i < p->pod->container_count; i++)
-        if (p->boosted[i])
-            p->options->on_unusable_boost(p->options->ctx, p->pod->containers[i].name, reason);
-}
-
-/* Where a boost asks for too much the pod gets what is recommended. */
+/* Where a boost asks for too much the pod gets what is recommended, and none of its boosts. */
 static int patch_with_or_without(struct patch *p, const struct vpa_namespace_limits *limits,
                                  struct vpa_buf *out, struct vpa_error *err)
 {
@@ -396,7 +437,8 @@ static int patch_with_or_without(struct patch *p, const struct vpa_namespace_lim
     p->cut = false;
     if (try_patch(p, limits, out, err) < 0)
         return -1;
-    tell_unboosted(p, refused.text);
+    if (p->options->on_unusable_boost)
+        p->options->on_unusable_boost(p->options->ctx, NULL, refused.text);
     return 0;
 }
 
@@ -411,7 +453,6 @@ int vpa_pod_patch(struct vpa_arena *arena, const struct vpa_pod *pod, const stru
 
     unseen.status_count = 0;
     p.latest = vpa_arena_alloc(arena, count * sizeof(*p.latest));
-    p.boosted = vpa_arena_zalloc(arena, count * sizeof(*p.boosted));
     if (patch_with_or_without(&p, limits, out, err) == 0)
         return 0;
     vpa_buf_truncate(out, before);

@@ -263,6 +263,63 @@ TEST_EACH(sidecars_have_their_share, shares) {
         ck_abort_msg("%s: %s", shares[_i].name, err.text);
 }
 
+/* A boost of a container that asks for 1 CPU, as is recommended, to three times of it. */
+#define WITH_SIDECAR SIDECAR("{'requests':{'cpu':'100m'},'limits':{'cpu':'100m'}}")
+#define OTHER ",{'name':'other','resources':{'requests':{'cpu':'1'},'limits':{'cpu':'1'}}}"
+#define MORE ",'minAllowed':{'cpu':'2'}"
+
+static const struct {
+    const char *name;
+    const char *limits; /* of the LimitRange */
+    const char *more;   /* members of the pod's spec */
+    const char *others; /* containers, of mode Off */
+    const char *policy; /* of the container */
+    bool fits;          /* without the boost */
+} boosts[] = {
+    {"of a container", "{'type':'Container','max':{'cpu':'2'}}", "", "", "", true},
+    {"of a container with a sidecar", "{'type':'Container','max':{'cpu':'2'}}", WITH_SIDECAR, "",
+     "", true},
+    {"of a pod", "{'type':'Pod','max':{'cpu':'2'}}", "", "", "", true},
+    {"of a pod with a sidecar", "{'type':'Pod','max':{'cpu':'2'}}", WITH_SIDECAR, "", "", true},
+    {"next to one that is left alone", "{'type':'Pod','max':{'cpu':'2'}}", "", OTHER, "", true},
+    {"of one that is left alone", "{'type':'Pod','max':{'cpu':'2'}}", WITH_SIDECAR, "",
+     ",'mode':'Off'", true},
+    {"what is recommended does not fit", "{'type':'Pod','max':{'cpu':'2'}}", WITH_SIDECAR, "", MORE,
+     false},
+    {"nor with what the boost adds", "{'type':'Pod','min':{'cpu':'2'}}", "", OTHER,
+     ",'maxAllowed':{'cpu':'500m'}", false},
+};
+
+/* As upstream's does, whatever else is in the pod; without its boost the pod fits. */
+TEST_EACH(a_boost_may_go_beyond_a_limit_range, boosts) {
+    const struct vpa_pod_patch_options options = {.startup_boost = true};
+    struct vpa_namespace_limits limits = fixture_limits(&arena, boosts[_i].limits);
+    struct vpa_pod pod = fixture_pod(
+        &arena, vpa_arena_printf(&arena,
+                                 "{'metadata':{'name':'p','namespace':'ns'},'spec':{%s"
+                                 "'containers':[{'name':'app','resources':{'requests':{'cpu':'1'},"
+                                 "'limits':{'cpu':'1'}}}%s]}}",
+                                 boosts[_i].more, boosts[_i].others));
+    struct vpa_object vpa = fixture_vpa(
+        &arena, vpa_arena_printf(&arena,
+                                 "{'metadata':{'name':'v','namespace':'ns'},'spec':{"
+                                 "'resourcePolicy':{'containerPolicies':[{'containerName':'other',"
+                                 "'mode':'Off'},{'containerName':'app','startupBoost':{'cpu':{"
+                                 "'type':'Factor','factor':3}}%s}]}},'status':{'recommendation':{"
+                                 "'containerRecommendations':[{'containerName':'app','target':{"
+                                 "'cpu':'1'}}]}}}",
+                                 boosts[_i].policy));
+    vpa_auto_buf out = VPA_BUF(1 << 16);
+    struct vpa_error err;
+    int result = vpa_pod_patch(&arena, &pod, &vpa, &limits, &options, &out, &err);
+
+    ck_assert_msg((result < 0) == !boosts[_i].fits, "%s: %s", boosts[_i].name, vpa_buf_text(&out));
+    if (result == 0 && !strstr(vpa_buf_text(&out), "0/resources/limits/cpu\",\"value\":\"3\""))
+        ck_abort_msg("%s: %s", boosts[_i].name, vpa_buf_text(&out));
+    if (result < 0 && !strstr(err.text, "which a LimitRange forbids"))
+        ck_abort_msg("%s: %s", boosts[_i].name, err.text);
+}
+
 /* What is wanted of all containers is scaled to fit, but for what upstream rounds up. */
 TEST(a_pod_that_is_changed_as_a_whole_is_not_looked_at) {
     struct vpa_namespace_limits limits = fixture_limits(&arena, "{'type':'Pod','max':{'cpu':'2'}}");

@@ -104,10 +104,10 @@ static void note_unboosted(void *ctx, const char *container, const char *reason)
     struct vpa_arena *of = ctx;
 
     ck_assert_ptr_null(unboosted);
-    unboosted = vpa_arena_printf(of, "%s: %s", container, reason);
+    unboosted = vpa_arena_printf(of, "%s: %s", container ? container : "all", reason);
 }
 
-/* The replacement is what the updater evicts for. */
+/* And so is each other one. The replacement is what the updater evicts for. */
 TEST(a_boost_that_passes_it_is_left_out) {
     vpa_auto_buf words = VPA_BUF(VPA_REASON_MAX), out = VPA_BUF(1 << 16);
     struct vpa_pod pod = fixture_pod(
@@ -116,7 +116,7 @@ TEST(a_boost_that_passes_it_is_left_out) {
                 "},{'name':'other','resources':{}}]}}");
     struct vpa_object vpa = fixture_vpa(
         &arena, "{'metadata':{'name':'v','namespace':'ns'},'spec':{'resourcePolicy':{"
-                "'containerPolicies':[{'containerName':'app','startupBoost':{'cpu':{'type':"
+                "'containerPolicies':[{'containerName':'*','startupBoost':{'cpu':{'type':"
                 "'Factor','factor':2}}}]}},'status':{'recommendation':{'containerRecommendations':"
                 "[{'containerName':'app','target':{'cpu':'2'}}]}}}");
     struct vpa_reason_phrases changes = {.out = &words, .pod = &pod};
@@ -131,7 +131,7 @@ TEST(a_boost_that_passes_it_is_left_out) {
     ck_assert_ptr_nonnull(strstr(vpa_buf_text(&out), "/resources/requests/cpu\",\"value\":\"2\""));
     ck_assert_ptr_null(strstr(vpa_buf_text(&out), "vpaCpuStartupBoost"));
     ck_assert_str_eq(vpa_buf_text(&words), "container app: cpu request 1 -> 2");
-    ck_assert_str_eq(unboosted, "app: cpu requests of all containers would be 4, more than the 3 "
+    ck_assert_str_eq(unboosted, "all: cpu requests of all containers would be 4, more than the 3 "
                                 "of spec.resources");
 }
 

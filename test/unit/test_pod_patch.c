@@ -348,6 +348,46 @@ TEST_EACH(a_marker_that_does_not_fit_is_replaced, foreign_markers) {
                      "{\"requests\":{\"cpu\":\"200m\"},\"limits\":{}}");
 }
 
+/* Not both containers can be boosted. The first one came boosted. */
+static const struct {
+    const char *marker;
+    const char *recommendation;
+    const char *cpu;
+    bool marked; /* afterwards */
+} left_out[] = {
+    {"{'requests':{'cpu':'1'}}", APP_TARGET, "1", false},
+    {"{'requests':{'cpu':'50m'}}", APP_TARGET, "1", false},
+    {"{'requests':{'cpu':'1'}}", "", "3", true},
+};
+
+TEST_EACH(what_is_not_boosted_any_more_is_not_marked, left_out) {
+    const struct patch_row row = {.gate = true,
+                                  .spec = BOOST(TRIPLE),
+                                  .recommendation = left_out[_i].recommendation,
+                                  .limits = ""};
+    vpa_auto_arena arena = {0};
+    vpa_auto_buf marker = VPA_BUF(256);
+
+    vpa_json_escape(&marker, fixture_json(&arena, left_out[_i].marker));
+
+    const struct vpa_json *pod = fixture_parse(
+        &arena, vpa_arena_printf(&arena,
+                                 "{'metadata':{'name':'web-1','namespace':'ns','annotations':{"
+                                 "'vpaCpuStartupBoost/app':%s}},'spec':{'resources':{'requests':{"
+                                 "'cpu':'5','memory':'1Gi'}},'containers':[%s,{'name':'other',"
+                                 "'resources':{'requests':{'cpu':'1'}}}]}}",
+                                 vpa_buf_text(&marker), APP("'requests':{'cpu':'3'}")));
+    const struct vpa_json *after = patched(&arena, &row, pod);
+    const struct vpa_json *annotations = vpa_json_at(after, "metadata.annotations");
+    const struct vpa_json *container = vpa_json_first(vpa_json_at(after, "spec.containers"));
+
+    ck_assert_str_eq(vpa_json_string(vpa_json_at(container, "resources.requests.cpu")),
+                     left_out[_i].cpu);
+    ck_assert_int_eq(vpa_json_find(annotations, "vpaCpuStartupBoost/app") != NULL,
+                     left_out[_i].marked);
+    ck_assert_ptr_null(vpa_json_find(annotations, "vpaCpuStartupBoost/other"));
+}
+
 /* A marker has cpu and memory, twice: what is longer than 4096 bytes was not written by us. */
 TEST_TIMES(a_long_marker_is_not_read, 2) {
     const struct patch_row row = {.gate = true, .spec = BOOST(TRIPLE), .limits = ""};

@@ -15,8 +15,8 @@
 struct vpa_pod_patch_options {
     bool startup_boost;                /* gate CPUStartupBoost */
     struct vpa_quantity max_cpu_boost; /* --max-allowed-cpu-boost; zero: none */
-    /* Called for a boost that cannot be used (S2), or with which an API server would refuse the
-     * pod; may be NULL. */
+    /* Called for a boost that cannot be used (S2); without a container when all boosts of the pod
+     * are left out, because an API server would refuse it with them. May be NULL. */
     void (*on_unusable_boost)(void *ctx, const char *container, const char *reason);
     void *ctx;
     struct vpa_reason_phrases *changes; /* what changes, in words, for who wants it; may be NULL */
