@@ -302,11 +302,13 @@ static enum act_result build_patch(struct work *w, size_t pod, struct vpa_resize
     return err.code == VPA_NOT_FOUND ? ACT_NOTHING_TO_PATCH : ACT_COMPUTATION;
 }
 
-/* A resize that changes nothing is not worth a request, unless the kubelet failed to carry it out.
- */
-static bool worth_sending(const struct vpa_resize_patch *patch, const struct vpa_pod *pod)
+/* A resize that changes nothing is not worth a request, but for one when the kubelet has failed to
+ * carry it out. */
+static bool worth_sending(const struct work *w, const struct vpa_resize_patch *patch,
+                          const struct vpa_pod *pod)
 {
-    return patch->changes || vpa_pod_resize_status(pod) == VPA_RESIZE_ERROR;
+    return patch->changes || (vpa_pod_resize_status(pod) == VPA_RESIZE_ERROR &&
+                              !vpa_update_memory_is_repeated(w->pass->env->memory, pod->meta.uid));
 }
 
 /* What is to be done about a pod: patches, and whether the resources are part of it. */
@@ -340,7 +342,7 @@ static void resize_prepare(struct work *w, size_t pod, size_t candidate, struct 
     r->result = build_patch(w, pod, &r->patch);
     if (r->result != ACT_OK)
         return;
-    r->resources = worth_sending(&r->patch, w->pods[pod]);
+    r->resources = worth_sending(w, &r->patch, w->pods[pod]);
     r->result = r->resources || r->patch.takes_back ? ACT_SENT : ACT_NOT_NEEDED;
     if (r->resources && candidate != SIZE_MAX && exceeds_budget(w, pod, r))
         r->result = ACT_BUDGET;
@@ -395,6 +397,50 @@ static void send_resources(struct action *a, const struct vpa_resize_patch *patc
                  on_resized);
 }
 
+/* What a cautious patch asks for, beside the containers of the pod; NULL: all that is wanted. It
+ * outlives the scratch memory. */
+static const struct vpa_resource_list *copy_asked(const struct action *a,
+                                                  const struct vpa_resize_patch *patch)
+{
+    struct vpa_arena *arena = &a->work->pass->arena;
+    size_t count = a->pod->container_count;
+    struct vpa_resource_list *asked;
+
+    if (!patch->cautious)
+        return NULL;
+    asked = vpa_arena_zalloc(arena, (count + 1) * sizeof(*asked));
+    for (size_t i = 0; i < count; i++)
+        asked[i] = vpa_resource_list_copy(arena, &patch->requests[i]);
+    return asked;
+}
+
+/* No proof can be had of what is not asked for. */
+static struct vpa_recommendation keep_asked(const struct action *a,
+                                            const struct vpa_recommendation *wanted,
+                                            const struct vpa_resource_list *asked)
+{
+    struct vpa_recommendation kept = vpa_recommendation_copy(&a->work->pass->scratch, wanted);
+
+    for (size_t i = 0; kept.present && i < a->pod->container_count; i++) {
+        const struct vpa_container_recommendation *rec =
+            vpa_recommendation_find(&kept, a->pod->containers[i].name);
+
+        if (rec && !vpa_resource_find(&asked[i], VPA_MEMORY))
+            vpa_resource_remove(&kept.containers[rec - kept.containers].target, VPA_MEMORY);
+    }
+    return kept;
+}
+
+static void begin_proof(struct action *a, const struct vpa_resize_patch *patch)
+{
+    const struct vpa_resource_list *asked = copy_asked(a, patch);
+    struct vpa_recommendation wanted = decide(a);
+
+    if (asked)
+        wanted = keep_asked(a, &wanted, asked);
+    updater_prove_sent(a->work, a->index, VPA_PROOF_RESIZE, patch->restarts, &wanted);
+}
+
 static void start_resize(struct work *w, size_t pod, size_t candidate,
                          struct vpa_resize_patch *patch, bool resources)
 {
@@ -410,10 +456,12 @@ static void start_resize(struct work *w, size_t pod, size_t candidate,
     if (!patch->changes) {
         a->kind = ACTION_ANNOTATE;
         updater_action_sent(a);
-        if (resources)
+        if (resources) {
+            vpa_update_memory_note_repetition(w->pass->env->memory, a->pod->meta.uid);
             send_resources(a, patch);
-        else
+        } else {
             send_annotations(a, NULL);
+        }
         return;
     }
     vpa_group_reserve_resize(a->group);
@@ -424,10 +472,8 @@ static void start_resize(struct work *w, size_t pod, size_t candidate,
         vpa_reason_of_unboost(a->pod, patch->requests, &why);
         a->why = vpa_buf_take(&why);
     } else {
-        struct vpa_recommendation wanted = decide(a);
-
         a->kind = ACTION_RESIZE;
-        updater_prove_sent(w, pod, VPA_PROOF_RESIZE, patch->restarts, &wanted);
+        begin_proof(a, patch);
     }
     updater_action_sent(a);
     send_resources(a, patch);

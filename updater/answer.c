@@ -260,6 +260,8 @@ static void finish_resize(struct action *a)
     vpa_group_settle(a->group);
     note_boost(a);
     note_restart(a);
+    if (a->kind == ACTION_RESIZE)
+        vpa_update_memory_note_resize(w->pass->env->memory, a->pod->meta.uid);
     w->updated = true;
     updater_meter_updated_in_place(&w->labels);
     announce_resize(w, a->pod, a->why);

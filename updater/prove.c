@@ -9,12 +9,17 @@
  *
  * A trial that failed is kept until the next one of its group: a late replacement that carries the
  * values (a node came, the quota was raised, somebody deleted the bad pod) closes the breaker.
+ *
+ * A resize that waits for room on its node, or that the kubelet fails to carry out of a pod that it
+ * had not resized before either, says nothing of the values: its trial is put aside, so that the
+ * next pod of the group can be tried, and judged when the pod gets its size after all.
  */
 #include "prove.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "basis.h"
 #include "dry_run.h"
 #include "paused.h"
 #include "told.h"
@@ -24,26 +29,12 @@
 #include "vpa/base/str.h"
 #include "vpa/policy/resize_state.h"
 
-/* Templates that are remembered of a VPA whose breaker is open. */
-#define TEMPLATES_MAX 8
 #define AWAY_LINE                                                                                  \
     "The webhook was away when a pod came back without its values: tried again with one pod"
 
-/* What a VPA was like when its breaker opened. It is kept until the VPA says nothing of a pause any
- * more: so a condition without one is that of an earlier process. */
-struct basis {
-    uint64_t uid; /* its hash */
-    int64_t generation;
-    bool knows_pods; /* there were some when it was made */
-    int64_t sent_at; /* monotonic: a condition was sent, which the cache may not have yet */
-    uint64_t templates[TEMPLATES_MAX];
-    size_t template_count;
-    char key[];
-};
-
 struct prove {
     struct vpa_proof *proof;
-    struct vpa_table trials; /* by way, VPA and owner */
+    struct vpa_table trials; /* by way, VPA and owner; those put aside by UID of the pod, too */
     struct vpa_table bases;  /* by VPA */
     bool webhook_down;
     size_t namespaces_told; /* paused ones */
@@ -78,14 +69,6 @@ static void drop_trial(struct prove *prove, const char *key)
         updater_trial_free(t);
 }
 
-/* VPAs of one name are told apart. */
-static uint64_t uid_of(const struct vpa_object *vpa)
-{
-    const char *uid = vpa_or_empty(vpa->meta.uid);
-
-    return vpa_hash_bytes(uid, strlen(uid));
-}
-
 /* ---- asking and sending ---- */
 
 struct id_texts {
@@ -117,13 +100,6 @@ static bool is_off(const struct work *w, size_t pod)
     const struct pass_env *env = w->pass->env;
 
     return !env->prove || env->all_proven || !vpa_disruption_group(w->budget, pod);
-}
-
-/* What becomes of a pod that the kubelet had not resized yet, as it is sent another size, says
- * nothing of the others: its node has no room, or its containers use too much. */
-static bool is_no_proof(const struct work *w, size_t pod, enum vpa_proof_way way)
-{
-    return is_off(w, pod) || (way == VPA_PROOF_RESIZE && vpa_pod_resizing(w->pods[pod]));
 }
 
 /* The group has lost a pod that did not come back, which holds nothing up but the group. */
@@ -165,26 +141,39 @@ enum vpa_rest updater_prove_rest(const struct work *w, size_t pod, enum vpa_proo
     return is_alone(env->prove, texts.trial) ? VPA_REST_PROOF : VPA_REST_NONE;
 }
 
+static vpa_duration pause_of(const struct prove *prove, const struct vpa_proof_id *id)
+{
+    const struct vpa_breaker *b = vpa_proof_breaker(prove->proof, id->vpa, id->way);
+
+    return b ? b->pause : 0;
+}
+
 void updater_prove_sent(struct work *w, size_t pod, enum vpa_proof_way way, bool restarts,
                         const struct vpa_recommendation *wanted)
 {
     auto_id_texts texts = {0};
 
-    if (is_no_proof(w, pod, way))
+    if (is_off(w, pod))
         return;
 
     struct prove *prove = w->pass->env->prove;
     struct vpa_proof_id id = make_id(w, pod, way, &texts);
+    vpa_duration pause = pause_of(prove, &id);
     bool first = vpa_proof_sent(prove->proof, &id, updater_env_now(w->pass->env));
     const struct trial *under_way = vpa_table_find(&prove->trials, texts.trial);
+    vpa_auto_free char *aside = vpa_xjoin(texts.trial, ' ', w->pods[pod]->meta.uid);
 
+    drop_trial(prove, aside); /* it is to have another size by now */
     if (!first && under_way && !under_way->judged)
         return; /* one at a time is looked at */
     drop_trial(prove, texts.trial);
 
     struct trial *t = updater_trial_new(w, pod, &id, texts.trial, wanted);
 
-    t->vpa_uid = uid_of(w->vpa);
+    t->vpa_uid = updater_basis_uid(w->vpa);
+    t->first = first;
+    t->waited = way == VPA_PROOF_RESIZE && vpa_pod_resizing(w->pods[pod]);
+    t->pause = pause;
     t->expected.had_ended |= restarts;
     vpa_table_put(&prove->trials, t->key, t);
 }
@@ -193,7 +182,7 @@ void updater_prove_refused(struct work *w, size_t pod, enum vpa_proof_way way)
 {
     auto_id_texts texts = {0};
 
-    if (is_no_proof(w, pod, way))
+    if (is_off(w, pod))
         return;
 
     struct prove *prove = w->pass->env->prove;
@@ -204,54 +193,6 @@ void updater_prove_refused(struct work *w, size_t pod, enum vpa_proof_way way)
         return;
     vpa_proof_refused(prove->proof, &id);
     drop_trial(prove, texts.trial);
-}
-
-/* ---- what a VPA is like ---- */
-
-static bool has_template(const struct basis *b, uint64_t template)
-{
-    for (size_t i = 0; i < b->template_count; i++) {
-        if (b->templates[i] == template)
-            return true;
-    }
-    return false;
-}
-
-/* pods: NULL when it is not known which they are; of none it is not known either what they are made
- * of. The basis, borrowed. */
-static struct basis *note_basis(struct prove *prove, const struct vpa_object *vpa, const char *key,
-                                const struct vpa_pod *const *pods, size_t count)
-{
-    struct basis *b = VPA_TABLE_MAKE(&prove->bases, key, struct basis, key);
-
-    b->uid = uid_of(vpa);
-    b->generation = vpa->meta.generation;
-    b->knows_pods = count > 0;
-    b->template_count = 0;
-    for (size_t i = 0; pods && i < count && b->template_count < TEMPLATES_MAX; i++) {
-        uint64_t template = updater_template_of(pods[i]);
-
-        if (!has_template(b, template))
-            b->templates[b->template_count++] = template;
-    }
-    return b;
-}
-
-/* Why the reason of a failure may be gone; NULL: all is as it was. */
-static const char *what_changed(const struct basis *b, const struct vpa_object *vpa,
-                                const struct selected *s)
-{
-    if (b->uid != uid_of(vpa))
-        return "the VPA was made anew";
-    if (b->generation != vpa->meta.generation)
-        return "the VPA was changed";
-    if (!s || !b->knows_pods)
-        return NULL;
-    for (size_t i = 0; b->template_count < TEMPLATES_MAX && i < s->pod_count; i++) {
-        if (!has_template(b, updater_template_of(s->pods[i])))
-            return "its pods have another template";
-    }
-    return NULL;
 }
 
 /* ---- verdicts ---- */
@@ -382,12 +323,10 @@ static void conclude(const struct look *look, struct trial *t, const struct vpa_
         t->judged = true;
         const struct selected *s = find_selected(look, t->id.vpa);
 
-        struct basis *b =
-            note_basis(prove, vpa, t->id.vpa, s ? s->pods : NULL, s ? s->pod_count : 0);
-        if (!b->knows_pods) { /* the last pod has gone: that is what it was made of */
-            b->knows_pods = true;
-            b->templates[b->template_count++] = t->template;
-        }
+        struct basis *b = updater_basis_note(&prove->bases, vpa, t->id.vpa, s ? s->pods : NULL,
+                                             s ? s->pod_count : 0);
+        if (!b->knows_pods) /* the last pod has gone: that is what it was made of */
+            updater_basis_add(b, t->template);
         tell_failure(look->pass->env, &t->id, vpa, t->pod);
         return;
     }
@@ -403,6 +342,34 @@ static void conclude(const struct look *look, struct trial *t, const struct vpa_
     drop_trial(prove, t->key);
 }
 
+static void put_aside(struct prove *prove, struct trial *t)
+{
+    if (t->first)
+        vpa_proof_refused(prove->proof, &t->id);
+    vpa_table_remove(&prove->trials, t->key);
+
+    char *key = vpa_xjoin(t->key, ' ', t->uid);
+
+    free(t->key);
+    t->key = key;
+    t->aside = true;
+    vpa_table_put(&prove->trials, t->key, t);
+}
+
+/* A resize that nobody waits for, and of which nothing can come any more. */
+static bool is_left(const struct trial *t)
+{
+    return t->aside || (t->judged && t->id.way == VPA_PROOF_RESIZE);
+}
+
+/* Of all that were sent before a breaker opened the first failure says it. */
+static bool is_news(const struct prove *prove, const struct trial *t, enum vpa_verdict verdict)
+{
+    vpa_duration pause = pause_of(prove, &t->id);
+
+    return verdict == VPA_VERDICT_GOOD || pause == 0 || pause == t->pause;
+}
+
 /* True: the API server has to be asked about it. */
 static bool look_at(const struct look *look, struct trial *t)
 {
@@ -414,13 +381,20 @@ static bool look_at(const struct look *look, struct trial *t)
         drop_trial(look->prove, t->key);
         return false;
     }
-    if (vpa && uid_of(vpa) == t->vpa_uid && vpa_update_mode_active(vpa_update_mode_of(vpa)))
+    if (vpa && updater_basis_uid(vpa) == t->vpa_uid &&
+        vpa_update_mode_active(vpa_update_mode_of(vpa)))
         verdict = updater_trial_judge(look->pass, t, vpa, &seen);
     if (verdict == VPA_VERDICT_WAIT && t->newest_pod && !t->judged)
         vpa_proof_patched(look->prove->proof);
+    if (verdict == VPA_VERDICT_WAIT && t->waits && !t->aside)
+        put_aside(look->prove, t);
     if (verdict == VPA_VERDICT_WAIT)
         return t->asks != NULL;
-    if (!t->judged || verdict == VPA_VERDICT_GOOD || !vpa)
+    if (verdict == VPA_VERDICT_VOID && is_left(t))
+        drop_trial(look->prove, t->key);
+    else if (t->aside && !is_news(look->prove, t, verdict))
+        t->judged = true;
+    else if (!t->judged || verdict == VPA_VERDICT_GOOD || !vpa)
         conclude(look, t, vpa, verdict, vpa_buf_text(&seen));
     return false;
 }
@@ -521,14 +495,14 @@ static bool renew_basis(const struct look *look, struct basis *b)
     struct prove *prove = look->prove;
     const struct known_vpa *k = vpa_table_find(&look->vpas, b->key);
     const struct selected *s = k ? k->selected : NULL;
-    const char *changed = k ? what_changed(b, k->vpa, s) : NULL;
+    const char *changed = k ? updater_basis_change(b, k->vpa, s) : NULL;
 
     if (!k)
         return false;
     if (changed && vpa_proof_reset(prove->proof, b->key))
         VPA_INFO("Updates of this VPA go on", VPA_KV("vpa", b->key), VPA_KV("because", changed));
     if (changed || (s && !b->knows_pods))
-        note_basis(prove, k->vpa, b->key, s ? s->pods : NULL, s ? s->pod_count : 0);
+        updater_basis_note(&prove->bases, k->vpa, b->key, s ? s->pods : NULL, s ? s->pod_count : 0);
     return is_paused(prove, b->key) || is_told(look, b, k->vpa);
 }
 
@@ -562,7 +536,7 @@ static void restore(const struct look *look, const struct vpa_object *vpa)
 
     if (vpa_table_find(&prove->bases, key))
         return;
-    note_basis(prove, vpa, key, NULL, 0);
+    updater_basis_note(&prove->bases, vpa, key, NULL, 0);
     if (vpa_update_mode_active(vpa_update_mode_of(vpa)))
         updater_paused_restore(prove->proof, vpa, key, updater_env_now(look->pass->env));
 }
@@ -637,6 +611,35 @@ void updater_prove_observe(struct pass *pass, const struct vpa_object *const *vp
     vpa_table_release(&look.vpas);
 }
 
+/* A pod that has failed closes the breaker itself when it has helped after all. */
+static bool has_failed(const struct prove *prove, const char *vpa)
+{
+    void *value;
+
+    for (size_t i = 0; vpa_table_next(&prove->trials, &i, NULL, &value);) {
+        const struct trial *t = value;
+
+        if (t->judged && t->id.way == VPA_PROOF_RESIZE && vpa_str_eq(t->id.vpa, vpa))
+            return true;
+    }
+    return false;
+}
+
+void updater_prove_settled(struct work *w)
+{
+    struct prove *prove = w->pass->env->prove;
+    vpa_auto_free char *vpa = vpa_xjoin(w->vpa->meta.ns, '/', w->vpa->meta.name);
+
+    if (!prove || !vpa_proof_breaker(prove->proof, vpa, VPA_PROOF_RESIZE) || has_failed(prove, vpa))
+        return;
+    for (size_t i = 0; i < w->pod_count; i++) {
+        if (!vpa_pod_is_ready(w->pods[i]) || vpa_pod_resizing(w->pods[i]))
+            return;
+    }
+    vpa_proof_forgive(prove->proof, vpa, VPA_PROOF_RESIZE);
+    VPA_INFO("No pod is to be resized any more: resizes of this VPA go on", VPA_KV("vpa", vpa));
+}
+
 void updater_prove_webhook(struct pass_env *env, bool works)
 {
     struct prove *prove = env->prove;
@@ -671,7 +674,7 @@ bool updater_prove_dry_run(struct work *w, size_t pod)
     id.dry_run = true;
     (void)vpa_proof_judge(env->prove->proof, &id, verdict, vpa_buf_text(&seen),
                           updater_env_now(env));
-    note_basis(env->prove, w->vpa, id.vpa, w->pods, w->pod_count);
+    updater_basis_note(&env->prove->bases, w->vpa, id.vpa, w->pods, w->pod_count);
     tell_failure(env, &id, w->vpa, w->pods[pod]->meta.name);
     return false;
 }

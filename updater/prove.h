@@ -8,9 +8,9 @@
  *     updater_prove_refused(w, i, VPA_PROOF_EVICTION);                   // it was refused
  *
  * A trial belongs to the group of the pod (its owner). The first of a group is waited for; while a
- * group is proven one of its pods after the other is looked at all the same. A resize of a pod that
- * waits for its kubelet already is no trial: its group need not wait for it. No API call is made,
- * but one list of a namespace's unscheduled pods in a pass when replacements do not come.
+ * group is proven one of its pods after the other is looked at all the same. One whose pod waits
+ * for its kubelet is looked at on, and nobody waits for it. No API call is made, but one list of a
+ * namespace's unscheduled pods in a pass when replacements do not come.
  */
 #ifndef UPDATER_PROVE_H
 #define UPDATER_PROVE_H
@@ -27,6 +27,8 @@ void updater_prove_free(struct prove *prove); /* NULL is allowed */
 void updater_prove_observe(struct pass *pass, const struct vpa_object *const *vpas,
                            size_t vpa_count, const struct selection *selection,
                            const struct vpa_pod *const *pods, size_t pod_count);
+/* No pod of the VPA is to be resized: when all are well its resizes are paused no more. */
+void updater_prove_settled(struct work *w);
 /* The webhook's Lease, as env->webhook has it, says that it works, or not. */
 void updater_prove_webhook(struct pass_env *env, bool works);
 

@@ -10,6 +10,7 @@
 #include "steps.h"
 
 #include <stdint.h>
+#include <string.h>
 
 #include "act.h"
 #include "answer.h"
@@ -19,6 +20,7 @@
 #include "words.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
+#include "vpa/policy/resize_state.h"
 
 static bool group_in_flight(const struct vpa_replica_group *group)
 {
@@ -103,6 +105,22 @@ static enum vpa_rest look_at_worth(struct work *w, size_t i, struct vpa_update_c
     return vpa_rest_of_decision(&decision);
 }
 
+/* Those that wait for their kubelet: what is sent to them may wait, too, and show nothing. */
+static void put_waiting_last(struct work *w)
+{
+    vpa_auto_free struct vpa_update_candidate *waiting =
+        vpa_xcalloc(w->list_count + 1, sizeof(*waiting));
+    size_t count = 0, kept = 0;
+
+    for (size_t k = 0; k < w->list_count; k++) {
+        if (vpa_pod_resizing(w->list[k].pod))
+            waiting[count++] = w->list[k];
+        else
+            w->list[kept++] = w->list[k];
+    }
+    memcpy(w->list + kept, waiting, count * sizeof(*waiting));
+}
+
 /* Most urgent first; why each other pod is left alone is noted (told.h). */
 static void make_list(struct work *w)
 {
@@ -122,6 +140,8 @@ static void make_list(struct work *w)
             updater_rest_note(w, i, rest);
     }
     vpa_priority_sort(w->list, w->list_count);
+    if (w->mode == VPA_MODE_IN_PLACE && w->pass->env->prove && !w->pass->env->all_proven)
+        put_waiting_last(w);
 }
 
 static enum work_step step_filter(struct work *w)
@@ -144,6 +164,8 @@ static enum work_step step_filter(struct work *w)
     if (vpa_update_mode_in_place(w->mode)) {
         updater_meter_sums_add(&pass->gauges.updatable, 0, w->pod_count, (double)w->list_count);
         w->updatable = w->list_count > 0;
+        if (!w->updatable)
+            updater_prove_settled(w);
         enter_phase(w, WORK_IN_PLACE);
         return WORK_STEP_FINISHED;
     }
@@ -238,8 +260,6 @@ static enum work_step resize_candidate(struct work *w, size_t k)
         return WORK_STEP_BLOCKED;
     result = updater_act_resize(w, i, k);
     step = after_resize(w, k, result, verdict.rest);
-    if (result == ACT_SENT)
-        vpa_update_memory_note_resize(env->memory, pod->meta.uid);
     /* Afterwards: what is written down of this attempt rests on what was known before it. What did
      * not fit any more was not sent, and says nothing of the node. */
     if (verdict.decision == VPA_DECIDE_INFEASIBLE && result != ACT_STALE)

@@ -36,6 +36,7 @@ void updater_trial_free(struct trial *t)
     free(t->pod);
     free(t->uid);
     free(t->told);
+    free(t->key);
     vpa_expected_release(&t->expected);
     free(t);
 }
@@ -45,10 +46,9 @@ struct trial *updater_trial_new(struct work *w, size_t pod, const struct vpa_pro
 {
     const struct vpa_replica_group *g = vpa_disruption_group(w->budget, pod);
     const struct vpa_pod *p = w->pods[pod];
-    size_t size = strlen(key) + 1;
-    struct trial *t = vpa_xcalloc(1, sizeof(*t) + size);
+    struct trial *t = vpa_xcalloc(1, sizeof(*t));
 
-    memcpy(t->key, key, size);
+    t->key = vpa_xstrdup(key);
     t->id = (struct vpa_proof_id){vpa_xstrdup(id->vpa), vpa_xstrdup(id->group), id->way, id->start};
     t->ns = vpa_xstrdup(g->ns);
     t->kind = vpa_xstrdup(g->kind);
@@ -216,6 +216,14 @@ static enum vpa_verdict judge_eviction(struct pass *pass, struct trial *t,
     return judge_absent(pass, t, vpa);
 }
 
+/* What was asked for may be of hours ago. */
+static bool is_wanted(struct pass *pass, const struct vpa_object *vpa, const struct vpa_pod *pod)
+{
+    struct vpa_recommendation wanted = updater_pass_wanted(pass, vpa, pod, false);
+
+    return wanted.present && !vpa_priority_of(pod, &wanted).outside_range;
+}
+
 /* The kubelet has nothing to do: it has not begun, or the pod is as it was to be, and has to bear
  * it. */
 static enum vpa_verdict judge_resized(struct pass *pass, struct trial *t,
@@ -224,6 +232,8 @@ static enum vpa_verdict judge_resized(struct pass *pass, struct trial *t,
 {
     enum vpa_verdict verdict = judge_present(pass, t, vpa, pod, pod, seen);
 
+    if (verdict == VPA_VERDICT_GOOD && t->aside && !is_wanted(pass, vpa, pod))
+        return VPA_VERDICT_VOID;
     if (verdict != VPA_VERDICT_NOT_PATCHED && verdict != VPA_VERDICT_PATCHED_BACK)
         return verdict;
     t->came = t->seen = VPA_TIME_UNSET;
@@ -240,7 +250,8 @@ static bool is_never_done(const struct pass_env *env, const struct vpa_pod *pod,
     return vpa_time_sub(now, since) > VPA_RESIZE_IN_PROGRESS_TIMEOUT;
 }
 
-/* A pod that waits for room on its node says nothing of what others are to have. */
+/* A pod that waits for room on its node says nothing of what others are to have, nor does one that
+ * the kubelet had not resized before either: its containers may use too much. */
 static enum vpa_verdict judge_resize(struct pass *pass, struct trial *t,
                                      const struct vpa_object *vpa, struct vpa_buf *seen)
 {
@@ -257,9 +268,10 @@ static enum vpa_verdict judge_resize(struct pass *pass, struct trial *t,
     vpa_update_memory_observe(env->memory, pod, now);
     if (status == VPA_RESIZE_NONE)
         return judge_resized(pass, t, vpa, pod, seen);
-    if (status == VPA_RESIZE_DEFERRED)
-        return VPA_VERDICT_VOID;
     if (t->judged || (status == VPA_RESIZE_IN_PROGRESS && !is_never_done(env, pod, now)))
+        return VPA_VERDICT_WAIT;
+    t->waits = t->waited || status == VPA_RESIZE_DEFERRED;
+    if (t->waits)
         return VPA_VERDICT_WAIT;
     vpa_buf_printf(seen, "the resize of pod %s is %s", t->pod, vpa_resize_status_name(status));
     return VPA_VERDICT_NOT_RESIZED;

@@ -100,11 +100,18 @@ static void save(const void *signal, struct vpa_json_writer *w)
     vpa_json_member_int(w, "openCount", g->open_count);
 }
 
-/* More than all windows have that there can be says more than it knows: nothing would move it. */
-static void bound_average(struct vpa_window_signal *g)
+/* What all windows weigh that there can be, at the time of the last. */
+static double most_weight(const struct vpa_window_signal *g)
 {
     double half_life = (double)g->rule.half_life / (double)VPA_SECOND;
-    double most = 1.0 / (1.0 - vpa_exp2(-VPA_WINDOW_SECONDS / half_life));
+
+    return 1.0 / (1.0 - vpa_exp2(-VPA_WINDOW_SECONDS / half_life));
+}
+
+/* More than that says more than it knows: nothing would move it. */
+static void bound_average(struct vpa_window_signal *g)
+{
+    double most = most_weight(g);
 
     if (g->total_weight > most)
         g->total_weight = most;
@@ -147,6 +154,7 @@ static void seed(struct vpa_window_signal *g)
     struct vpa_recent_max *top = &g->top;
     struct vpa_load_histogram *h = &g->histogram;
     bool lacks_histogram = vpa_load_histogram_is_empty(h);
+    double most = most_weight(g);
     bool lacks_top = !top->count || top->items[top->count - 1].second < g->last_window;
 
     if (g->total_weight <= 0.0)
@@ -159,6 +167,8 @@ static void seed(struct vpa_window_signal *g)
         const struct vpa_recent_value *v = &top->items[i];
         double windows =
             i ? (double)(v->second - v[-1].second) / VPA_WINDOW_SECONDS : g->total_weight;
+
+        windows = windows < most ? windows : most;
         vpa_load_histogram_add(h, v->value, windows, vpa_time_from_unix(v->second, 0));
     }
 }

@@ -340,15 +340,16 @@ static void leave_out_memory(struct builder *b, struct vpa_resource_list *list)
     vpa_resource_remove(list, VPA_MEMORY);
 }
 
-/* Limit and request: a pod keeps its QoS class. */
+/* Limit and request: a pod keeps its QoS class. A container that restarts for it gets it. */
 static void keep_memory(struct builder *b)
 {
     for (size_t i = 0; i < b->pod->container_count; i++) {
-        const struct vpa_quantity *there =
-            vpa_resource_find(&b->pod->containers[i].resources.limits, VPA_MEMORY);
+        const struct vpa_container *c = &b->pod->containers[i];
+        const struct vpa_quantity *there = vpa_resource_find(&c->resources.limits, VPA_MEMORY);
         const struct vpa_quantity *wanted = vpa_resource_find(&b->wanted[i].limits, VPA_MEMORY);
 
-        if (!there || !wanted || vpa_quantity_cmp(wanted, there) >= 0)
+        if (!there || !wanted || vpa_quantity_cmp(wanted, there) >= 0 ||
+            restarts_container(c, VPA_MEMORY))
             continue;
         leave_out_memory(b, &b->wanted[i].requests);
         leave_out_memory(b, &b->wanted[i].limits);

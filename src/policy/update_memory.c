@@ -39,6 +39,7 @@ struct entry {
     enum vpa_resize_status status;        /* as observed last */
     vpa_time since;                       /* that status was seen first */
     bool sent;                            /* another size, since the status was observed */
+    bool repeated;                        /* the same size, since then */
     vpa_time transition;                  /* of that status, by the kubelet's clock */
     bool refused;                         /* the server did not take what a resize asked for: */
     vpa_time refusal;                     /* then */
@@ -214,6 +215,7 @@ static void observe_resize(struct vpa_update_memory *memory, const struct vpa_po
         return;
     e = entry_of(memory, pod->meta.uid);
     e->sent = false;
+    e->repeated = false;
     e->status = status;
     e->transition = transition;
     e->since = now;
@@ -267,6 +269,18 @@ void vpa_update_memory_note_resize(struct vpa_update_memory *memory, const char 
 
     if (e)
         e->sent = true;
+}
+
+void vpa_update_memory_note_repetition(struct vpa_update_memory *memory, const char *uid)
+{
+    entry_of(memory, uid)->repeated = true;
+}
+
+bool vpa_update_memory_is_repeated(const struct vpa_update_memory *memory, const char *uid)
+{
+    const struct entry *e = vpa_table_find(&memory->entries, uid);
+
+    return e && e->repeated;
 }
 
 bool vpa_update_memory_resize_since(const struct vpa_update_memory *memory, const char *uid,

@@ -645,6 +645,44 @@ TEST_TIMES(states_of_before_do_not_fall_to_what_came_since, CHOICE_PAIRS) {
     vpa_method_unref(pair.to);
 }
 
+/* A core once, and 300 millicores since: of a state with the maxima alone what came since weighs no
+ * more than so much time can. */
+static const struct {
+    int half_lives;
+    bool within; /* the core still has 5 % of the load */
+} since[] = {{5, true}, {7, false}};
+
+TEST_EACH(maxima_of_before_weigh_no_more_than_their_time, since) {
+    struct vpa_method *peak = method("autopilot", "class", "peak");
+    struct vpa_method *latency = method("autopilot", "class", "latency");
+    struct vpa_knowledge *k = vpa_knowledge_new(peak, t0);
+    struct vpa_knowledge *always = vpa_knowledge_new(latency, t0);
+    int windows = since[_i].half_lives * 144;
+    vpa_time begin = t0, t = t0;
+    const struct vpa_json *root;
+
+    after_windows(k, &t, 1440, 1000);
+    after_windows(k, &t, windows - 24, 300);
+    char *text = stored_text(k, t);
+    empty_part(text, VPA_KIND_CPU, "\"histogram\":");
+    ck_assert_int_eq(vpa_json_parse(&arena, text, strlen(text), &root, &err), 0);
+    struct vpa_knowledge *changed = vpa_knowledge_load(latency, root, t, &err);
+    ck_assert_msg(changed != NULL, "%s", err.text);
+    after_windows(always, &begin, 1440, 1000);
+
+    vpa_amount expected = after_windows(always, &begin, windows, 300);
+    ck_assert_int_eq(expected > 1000, since[_i].within);
+    ck_assert_int_eq(after_windows(changed, &t, 24, 300), expected);
+    expected = after_windows(always, &begin, 8, 1000);
+    ck_assert_int_gt(expected, 1000);
+    ck_assert_int_eq(after_windows(changed, &t, 8, 1000), expected);
+    vpa_knowledge_free(changed);
+    vpa_knowledge_free(always);
+    vpa_knowledge_free(k);
+    vpa_method_unref(latency);
+    vpa_method_unref(peak);
+}
+
 int main(void)
 {
     return run_tests("algorithm_windows", setup, teardown);

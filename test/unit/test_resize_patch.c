@@ -236,24 +236,34 @@ TEST(a_patch_says_nothing_of_the_one_before) {
 #define LIMITED_MEMORY(cpu, memory)                                                                \
     "{'requests':{'cpu':'" cpu "','memory':'" memory "'},'limits':{'memory':'" memory "'}}"
 
+#define RESTARTS_FOR(RESOURCE)                                                                     \
+    ",'resizePolicy':[{'resourceName':'" RESOURCE "','restartPolicy':'RestartContainer'}]"
+
 static const struct {
-    const char *name, *meta, *vpa, *want;
+    const char *name, *meta, *vpa, *want, *policy;
 } refused[] = {
     {"cpu alone is taken back", MARK(ORIGINAL), VPA("Recreate", "", "{'cpu':'2','memory':'512Mi'}"),
-     "[" SAME("/requests/cpu", "'3'")
-         ADD("/requests/cpu", "'1'") "," ADD("/limits/cpu", "'2'") "]"},
+     "[" SAME("/requests/cpu", "'3'") ADD("/requests/cpu", "'1'") "," ADD("/limits/cpu", "'2'") "]",
+     ""},
     {"cpu alone is resized", "", VPA("InPlace", "", "{'cpu':'2','memory':'512Mi'}"),
-     "[" SAME("/requests/cpu", "'3'") ADD("/requests/cpu", "'2'") "]"},
+     "[" SAME("/requests/cpu", "'3'") ADD("/requests/cpu", "'2'") "]", RESTARTS_FOR("cpu")},
+    {"one that restarts for its memory gets less", "",
+     VPA("InPlace", "", "{'cpu':'2','memory':'512Mi'}"),
+     "[" SAME("/requests/cpu", "'3'") SAME("/requests/memory", "'1Gi'")
+         SAME("/limits/memory", "'1Gi'") ADD("/requests/cpu", "'2'") "," ADD(
+             "/requests/memory", "'512Mi'") "," ADD("/limits/memory", "'512Mi'") "]",
+     RESTARTS_FOR("memory")},
     {"more memory is none that is refused", "", VPA("InPlace", "", "{'cpu':'2','memory':'2Gi'}"),
      "[" SAME("/requests/cpu", "'3'") SAME("/requests/memory", "'1Gi'")
          SAME("/limits/memory", "'1Gi'") ADD("/requests/cpu", "'2'") "," ADD(
-             "/requests/memory", "'2Gi'") "," ADD("/limits/memory", "'2Gi'") "]"},
+             "/requests/memory", "'2Gi'") "," ADD("/limits/memory", "'2Gi'") "]",
+     ""},
 };
 
 TEST_EACH(what_was_refused_is_asked_for_without_less_memory, refused) {
     struct vpa_pod *pod = objects_pod(
-        &arena, vpa_arena_printf(&arena, POD("%s", "'resources':" LIMITED_MEMORY("3", "1Gi")),
-                                 refused[_i].meta));
+        &arena, vpa_arena_printf(&arena, POD("%s", "'resources':" LIMITED_MEMORY("3", "1Gi") "%s"),
+                                 refused[_i].meta, refused[_i].policy));
     struct vpa_object *vpa = objects_vpa(&arena, refused[_i].vpa);
     struct vpa_container_plan *plans;
     struct vpa_error err;

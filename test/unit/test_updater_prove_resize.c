@@ -5,6 +5,8 @@
 #include "proof_fixture.h"
 
 #include "../../updater/prove.h"
+#include <stdlib.h>
+
 #include "captured_log.h"
 
 #define DEFERRED "{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":\"Deferred\"}"
@@ -91,17 +93,31 @@ static bool was_called(const char *call)
     return strstr(calls, call) != NULL;
 }
 
-/* What the kubelet says of pods before anything is sent, what they ask for, and how many events
- * they get: two when they are resized, one when they are passed over. */
+static char *replaced(const char *text, const char *from, const char *to)
+{
+    const char *at = strstr(text, from);
+
+    ck_assert_ptr_nonnull(at);
+    return vpa_xprintf("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+}
+
+#define RESTARTS                                                                                   \
+    "\"resizePolicy\":[{\"resourceName\":\"cpu\",\"restartPolicy\":\"RestartContainer\"}],"
+
+#define RESTARTED                                                                                  \
+    "\"containerStatuses\":[{\"name\":\"c\",\"restartCount\":1,\"lastState\":{\"terminated\":{"    \
+    "\"exitCode\":137,\"reason\":\"Error\"}}}],"
+#define READY_AGAIN "2026-03-01T12:00:40Z"
+
+/* What the kubelet says of pods before anything is sent, and what they ask for. */
 static const struct {
     const char *condition, *cpu;
-    int events;
-} waiting[] = {{DEFERRED, "1", 2}, {DEFERRED, "2", 0},   {FAILED, "1", 2},
-               {FAILED, "2", 0},   {INFEASIBLE, "2", 1}, {IN_PROGRESS, "2", 0}};
+} waiting[] = {{DEFERRED, "1"}, {DEFERRED, "2"},   {FAILED, "1"},
+               {FAILED, "2"},   {INFEASIBLE, "2"}, {IN_PROGRESS, "2"}};
 static const int waiting_pods[] = {1, 3, 9};
 
-/* Neither do they go first, nor does what becomes of them say anything of the others; and what they
- * have been sent already is sent to them without a word. */
+/* One that does not wait goes first, and shows it for all; what has been sent already is sent again
+ * without a word. */
 TEST_TIMES(pods_that_wait_for_their_kubelet_keep_nobody,
            VPA_COUNT(waiting) * VPA_COUNT(waiting_pods)) {
     size_t kind = (size_t)_i / VPA_COUNT(waiting_pods);
@@ -112,15 +128,121 @@ TEST_TIMES(pods_that_wait_for_their_kubelet_keep_nobody,
     learn();
     for (int p = 0; p < count; p++)
         show_resizing(p, waiting[kind].cpu, waiting[kind].condition);
-    pass_for(2);
+    pass_for(1);
     ck_assert_msg(was_called(healthy), "%s of %d", healthy, count);
-    ck_assert_double_eq(resized(), waiting[kind].events == 2 ? count + 1 : 1);
+    pass_for(1);
+    ck_assert_double_eq(resized(), 1);
     updater_flush(server.updater, VPA_MINUTE);
-    ck_assert_int_eq((int)server.events, count * waiting[kind].events + 2);
+    ck_assert_int_eq((int)server.events, 2);
     show_resized(count, "2026-03-01T11:00:00Z", "");
-    pass_for(2);
+    pass_for(1);
     ck_assert_double_eq(failed_proofs("NotResized"), 0);
-    ck_assert(count == 9 || was_called("p00-09/resize"));
+    ck_assert_double_eq(resized(), strcmp(waiting[kind].cpu, "1") == 0 ? 10 : 10 - count);
+}
+
+/* Each takes its size and crashes. */
+static void crash_from(size_t call)
+{
+    for (size_t k = call; k < server.call_count; k++)
+        show_resized(atoi(server.calls[k] + strlen("p00-")), NULL, RESTARTED);
+}
+
+/* All of them wait, and none bears the new size: one tries it, and one more after each pause. */
+TEST_TIMES(pods_that_wait_do_not_all_get_what_they_do_not_bear, 2) {
+    server.mode = "InPlace";
+    learn();
+    for (int p = 0; p < 10; p++)
+        show_resizing(p, "1", _i ? FAILED : DEFERRED);
+    for (int minute = 0; minute < 60; minute++) {
+        size_t before = server.call_count;
+
+        pass_for(1);
+        ck_assert_uint_le(server.call_count, before + 1);
+        crash_from(before);
+        ck_assert_uint_le(server.call_count, minute < 10 ? 1 : minute < 30 ? 2 : 3);
+    }
+    ck_assert_uint_eq(server.call_count, 3);
+    ck_assert_double_ge(failed_proofs("Crashing"), 2);
+}
+
+/* What waits for room gets its size when there is some: then it shows whether it bears it, and one
+ * failure of many is enough for the first pause. */
+TEST(a_resize_that_had_waited_for_room_is_judged) {
+    server.mode = "InPlace";
+    learn();
+    for (size_t minute = 0; minute < 5; minute++) {
+        pass_for(1);
+        ck_assert_uint_eq(server.call_count, minute + 1); /* one in a pass */
+        show_resizing((int)minute, "2", DEFERRED);
+    }
+    crash_from(0);
+    pass_for(10);
+    ck_assert_uint_eq(server.call_count, 5);
+    ck_assert_double_eq(failed_proofs("Crashing"), 1);
+    ck_assert_ptr_nonnull(strstr(condition(), "\"type\":\"ResizesPaused\",\"status\":\"True\""));
+    pass_for(2);
+    ck_assert_uint_eq(server.call_count, 6);
+}
+
+/* It shows nothing of what is wanted by now. */
+TEST(a_resize_that_had_waited_for_room_proves_no_other_size) {
+    server.mode = "InPlace";
+    learn();
+    pass_for(1);
+    show_resizing(0, "2", DEFERRED);
+    pass_for(1);
+    ck_assert_uint_eq(server.call_count, 2);
+
+    vpa_auto_free char *vpa = vpa_text(0);
+    vpa_auto_free char *wants =
+        replaced(vpa, "\"target\":{\"cpu\":\"2\"},\"lowerBound\":{\"cpu\":\"1500m\"",
+                 "\"target\":{\"cpu\":\"5\"},\"lowerBound\":{\"cpu\":\"4\"");
+    show_object(VPA_API, VPA_KIND, wants);
+    show_resized(0, "2026-03-01T11:00:00Z", "");
+    pass_for(1);
+    ck_assert_uint_eq(server.call_count, 2);
+}
+
+/* The group is proven, and its kubelets fail: they are asked once more, and again when they have
+ * failed anew. */
+TEST(a_size_is_sent_again_once_for_each_failure) {
+    server.mode = "InPlace";
+    learn();
+    pass_for(1);
+    show_resized(0, "2026-03-01T11:00:00Z", "");
+    pass_for(1);
+    ck_assert_uint_eq(server.call_count, 10);
+    for (int p = 0; p < 10; p++)
+        show_resizing(p, "2", FAILED);
+    pass_for(60);
+    ck_assert_uint_eq(server.call_count, 20);
+    show_resizing(0, "2", IN_PROGRESS);
+    pass_for(1);
+    show_resizing(0, "2", FAILED);
+    pass_for(60);
+    ck_assert_uint_eq(server.call_count, 21);
+}
+
+/* All pods have what they are to have, so that nothing is paused: also when nobody remembers which
+ * of them had failed. */
+TEST_TIMES(resizes_are_paused_no_more_when_all_is_well, 2) {
+    server.mode = "InPlace";
+    server.pods_per_vpa = 2;
+    learn();
+    pass_for(1);
+    show_resizing(0, "2", FAILED);
+    pass_for(2);
+    ck_assert_ptr_nonnull(strstr(condition(), "\"type\":\"ResizesPaused\",\"status\":\"True\""));
+    if (_i)
+        restart();
+    pass_for(15);
+    show_resizing(1, "2", DEFERRED);
+    pass_for(5);
+    ck_assert_ptr_nonnull(strstr(condition(), "\"type\":\"ResizesPaused\",\"status\":\"True\""));
+    show_resized(0, "2026-03-01T11:00:00Z", "");
+    show_resized(1, "2026-03-01T11:00:00Z", "");
+    pass_for(2);
+    ck_assert_ptr_null(strstr(condition(), "\"status\":\"True\""));
 }
 
 /* The node of one pod has no room, which says nothing of what the others are to have. */
@@ -175,23 +297,16 @@ TEST(a_pod_that_is_sent_another_size_has_its_time) {
     ck_assert(was_called("p00-00/eviction"));
 }
 
-static char *replaced(const char *text, const char *from, const char *to)
-{
-    const char *at = strstr(text, from);
-
-    ck_assert_ptr_nonnull(at);
-    return vpa_xprintf("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
-}
+#define NO_LOWER_LIMIT                                                                             \
+    "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Invalid\",\"message\":\"no\","       \
+    "\"details\":{\"name\":\"p\",\"causes\":[{\"reason\":\"FieldValueForbidden\"}]},\"code\":422}"
 
 /* The cpu of a pod does not wait for a memory limit that its server does not lower (Kubernetes
  * 1.33). */
 TEST(a_memory_limit_that_is_not_lowered_keeps_no_cpu) {
     server.mode = "InPlace";
     server.pods_per_vpa = 2;
-    server.resize_refusal =
-        "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Invalid\",\"message\":\"no\","
-        "\"details\":{"
-        "\"name\":\"p\",\"causes\":[{\"reason\":\"FieldValueForbidden\"}]},\"code\":422}";
+    server.resize_refusal = NO_LOWER_LIMIT;
     server.refusal_code = 422;
     learn();
 
@@ -212,6 +327,51 @@ TEST(a_memory_limit_that_is_not_lowered_keeps_no_cpu) {
     pass_for(1);
     ck_assert_ptr_nonnull(strstr(server.last_body, "\"value\":\"2\""));
     ck_assert_ptr_null(strstr(server.last_body, "memory"));
+}
+
+/* With 2Gi of memory, which was not lowered. */
+static void show_limited(int p, const char *cpu, const char *more)
+{
+    static const char conditions[] = "\"conditions\"";
+    vpa_auto_free char *text = pod_text(0, p);
+    vpa_auto_free char *requests = vpa_xprintf("{\"requests\":{\"cpu\":\"%s\",\"memory\":\"2Gi\"},"
+                                               "\"limits\":{\"memory\":\"2Gi\"}}",
+                                               cpu);
+    vpa_auto_free char *limited = replaced(text, "{\"requests\":{\"cpu\":\"1\"}}", requests);
+    vpa_auto_free char *status = vpa_xprintf("%s%s", more, conditions);
+    vpa_auto_free char *pod = replaced(limited, conditions, status);
+
+    show_object("v1", "Pod", pod);
+    settle();
+}
+
+/* What was left out is no part of the proof: the others follow, unless the first crashes. */
+TEST_TIMES(a_resize_without_its_memory_is_proven_by_its_cpu, 2) {
+    server.mode = "InPlace";
+    server.resize_refusal = NO_LOWER_LIMIT;
+    server.refusal_code = 422;
+    learn();
+
+    vpa_auto_free char *vpa = vpa_text(0);
+    vpa_auto_free char *wants =
+        replaced(vpa, "\"target\":{\"cpu\":\"2\"",
+                 "\"upperBound\":{\"cpu\":\"3\",\"memory\":\"1500Mi\"},\"target\":{\"cpu\":\"2\","
+                 "\"memory\":\"1Gi\"");
+    show_object(VPA_API, VPA_KIND, wants);
+    show_object("v1", "Node",
+                "{\"metadata\":{\"name\":\"node\"},\"status\":{\"allocatable\":{\"cpu\":\"400\","
+                "\"memory\":\"400Gi\"}}}");
+    for (int p = 0; p < 10; p++)
+        show_limited(p, "1", "");
+    pass_for(1);
+    ck_assert_uint_eq(server.call_count, 10); /* each was refused */
+    server.resize_refusal = NULL;
+    pass_for(1);
+    ck_assert_uint_eq(server.call_count, 11);
+    show_limited(0, "2", _i ? RESTARTED : "");
+    pass_for(1);
+    ck_assert_uint_eq(server.call_count, _i ? 11 : 20);
+    ck_assert_double_eq(failed_proofs("Crashing"), _i);
 }
 
 /* The pod that was evicted has just gone; for another one it is not too late. */
@@ -250,14 +410,6 @@ TEST(a_resize_of_which_nothing_is_seen_is_dropped) {
     ck_assert_uint_ge(server.call_count, 2);
     ck_assert_double_eq(failed_proofs("NotResized"), 0);
 }
-
-#define RESTARTS                                                                                   \
-    "\"resizePolicy\":[{\"resourceName\":\"cpu\",\"restartPolicy\":\"RestartContainer\"}],"
-
-#define RESTARTED                                                                                  \
-    "\"containerStatuses\":[{\"name\":\"c\",\"restartCount\":1,\"lastState\":{\"terminated\":{"    \
-    "\"exitCode\":137,\"reason\":\"Error\"}}}],"
-#define READY_AGAIN "2026-03-01T12:00:40Z"
 
 /* It was restarted because it was resized, which is no crash: when it is ready again the others
  * follow. */

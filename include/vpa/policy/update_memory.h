@@ -37,6 +37,10 @@ void vpa_update_memory_observe(struct vpa_update_memory *memory, const struct vp
                                vpa_time now);
 /* Notes that another size was sent to the pod: with the next look the timer starts again. */
 void vpa_update_memory_note_resize(struct vpa_update_memory *memory, const char *uid);
+/* Notes that the same size was sent to the pod once more / whether it was, since the status was
+ * observed. */
+void vpa_update_memory_note_repetition(struct vpa_update_memory *memory, const char *uid);
+bool vpa_update_memory_is_repeated(const struct vpa_update_memory *memory, const char *uid);
 /* When the status of the resize that was observed last had been seen first. False: no resize. */
 bool vpa_update_memory_resize_since(const struct vpa_update_memory *memory, const char *uid,
                                     vpa_time *out);
