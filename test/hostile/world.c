@@ -68,8 +68,8 @@ static void put_pod(struct world *w, const struct shape *s, size_t i, struct vpa
 {
     size_t begin = begin_object(out);
     vpa_auto_free char *own = s->own_labels ? vpa_xprintf("'own':'o%zu',", i) : vpa_xstrdup("");
-    vpa_auto_free char *pattern = vpa_xprintf("{'name':'c%zu-#'}", i);
-    vpa_auto_free char *named = s->own_names ? repeat(OWN_NAMES, pattern) : NULL;
+    vpa_auto_free char *pattern = vpa_xprintf("<{'name':'c%zu-#'}>", i);
+    vpa_auto_free char *named = s->own_names ? expand(pattern, OWN_NAMES) : NULL;
 
     vpa_buf_printf(
         out,

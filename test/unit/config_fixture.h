@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "suite.h"
+#include "temp_folder.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 #include "vpa/kube/config.h"
@@ -18,12 +19,8 @@
 #define CLUSTER(body) "clusters:\n- name: k\n  cluster:\n    server: https://host:6443\n" body
 #define USER(body) "users:\n- name: u\n  user:\n" body
 
-extern char dir[64];
 extern struct vpa_error err;
 
-void setup(void);
-void teardown(void);
-void put_file(const char *name, const char *text);
 /* Of a kubeconfig in that folder, which is a good one. */
 struct vpa_kube_config *load(const char *text);
 /* The values of that header, joined by "|"; monotonic time. */

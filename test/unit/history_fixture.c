@@ -1,29 +1,12 @@
-#include <check.h>
-
 #include "history_fixture.h"
 
-struct vpa_aggregation global;
-struct vpa_arena arena;
-struct vpa_cluster *c;
 struct vpa_autoscaler *v;
-vpa_time now;
 
-void setup(void)
+void setup_history(void)
 {
-    struct vpa_cluster_options options = {.aggregation = &global};
-
-    vpa_aggregation_init(&global);
-    vpa_arena_init(&arena, 0);
+    setup();
     now = at("2026-01-15T14:00:00Z");
-    c = vpa_cluster_new(&options);
-    v = vpa_cluster_put_vpa(c, simple_vpa(&arena, "v"), selector_of(&arena, "app=web"), NULL, now);
-}
-
-void teardown(void)
-{
-    vpa_cluster_free(c);
-    vpa_aggregation_release(&global);
-    vpa_arena_release(&arena);
+    v = put_vpa("v", "app=web");
 }
 
 void put(const char *name, const char *labels, const char *container)

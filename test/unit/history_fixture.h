@@ -4,13 +4,9 @@
 #ifndef HISTORY_FIXTURE_H
 #define HISTORY_FIXTURE_H
 
-#include "model_fixture.h"
+#include "cluster_fixture.h"
 
-extern struct vpa_aggregation global;
-extern struct vpa_arena arena;
-extern struct vpa_cluster *c;
 extern struct vpa_autoscaler *v;
-extern vpa_time now;
 
 #define LOADED                                                                                     \
     "{\"version\":\"v3\",\"cpuHistogram\":{\"referenceTimestamp\":\"2026-01-15T00:00:00Z\","       \
@@ -18,8 +14,7 @@ extern vpa_time now;
     "00Z\","                                                                                       \
     "\"lastSampleStart\":\"2026-01-14T00:00:00Z\",\"totalSamplesCount\":30}"
 
-void setup(void);
-void teardown(void);
+void setup_history(void);
 /* A pod without more than a container, and its usage. */
 void put(const char *name, const char *labels, const char *container);
 void use(const char *pod, const char *container, enum vpa_kind kind, const char *when,

@@ -182,8 +182,3 @@ double share_of_processor(void)
     cpu = read_clock(CLOCK_PROCESS_CPUTIME_ID) - cpu;
     return (double)cpu / (double)(read_clock(CLOCK_MONOTONIC) - real);
 }
-
-int run(Suite *suite)
-{
-    return run_suite(suite);
-}

@@ -68,6 +68,5 @@ void connect_raw(int fd, int port);
 int64_t read_clock(clockid_t id);
 /* The share of a processor that this process uses while nobody sends anything. */
 double share_of_processor(void);
-int run(Suite *suite);
 
 #endif

@@ -89,8 +89,3 @@ const char *fixture_list_text(struct vpa_arena *arena, const struct vpa_resource
                                 vpa_quantity_text(arena, &list->items[i].quantity));
     return text;
 }
-
-int fixture_run(Suite *suite)
-{
-    return run_suite(suite);
-}

@@ -21,6 +21,5 @@ struct vpa_namespace_limits fixture_limits(struct vpa_arena *arena, const char *
 struct vpa_quantity fixture_quantity(struct vpa_arena *arena, const char *text);
 /* "cpu=1 memory=2Gi"; "-" when the list is not present. */
 const char *fixture_list_text(struct vpa_arena *arena, const struct vpa_resource_list *list);
-int fixture_run(Suite *suite);
 
 #endif

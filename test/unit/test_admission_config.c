@@ -3,25 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arena_fixture.h"
 #include "daemon.h"
 #include "suite.h"
-#include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 
 #define ARGUMENTS_MAX 3
 
 static struct admission_config config;
-static struct vpa_arena arena;
-
-static void setup(void)
-{
-    vpa_arena_init(&arena, 0);
-}
-
-static void teardown(void)
-{
-    vpa_arena_release(&arena);
-}
 
 static void parse(const char *const *arguments)
 {

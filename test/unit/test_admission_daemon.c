@@ -8,30 +8,19 @@
 
 #include "admission_fixture.h"
 #include "file_watch.h"
+#include "temp_folder.h"
 #include "meters.h"
 #include "vpa/daemon/ca_bundle.h"
 #include "vpa/net/http_client.h"
 #include "vpa/net/tls.h"
 
-static char dir[32];
 static struct fixture f;
 static struct vpa_tls_pair ca, first, second;
-
-static const char *in_dir(const char *name)
-{
-    return vpa_arena_printf(&f.arena, "%s/%s", dir, name);
-}
 
 static void write_text(const char *name, const char *text)
 {
     /* As a Secret is updated: another file takes the name. */
-    vpa_auto_free char *temporary = vpa_xprintf("%s/%s.new", dir, name);
-    FILE *file = fopen(temporary, "w");
-
-    ck_assert_ptr_nonnull(file);
-    fputs(text, file);
-    fclose(file);
-    ck_assert_int_eq(rename(temporary, in_dir(name)), 0);
+    ck_assert_int_eq(rename(temp_put("new", text), temp_path(name)), 0);
 }
 
 static void make_pair(struct vpa_tls_pair *pair)
@@ -49,16 +38,15 @@ static void setup(void)
     struct vpa_error err;
 
     f = (struct fixture){0};
-    snprintf(dir, sizeof(dir), "/tmp/plumb-admission-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
+    temp_folder_make();
     fixture_start(&f, true);
     ck_assert_int_eq(vpa_tls_create_ca("ca", vpa_clock_now(f.clock), 24 * VPA_HOUR, &ca, &err), 0);
     make_pair(&first);
     make_pair(&second);
     write_text("cert.pem", first.cert_pem);
     write_text("key.pem", first.key_pem);
-    f.config.tls_cert_file = in_dir("cert.pem");
-    f.config.tls_private_key = in_dir("key.pem");
+    f.config.tls_cert_file = temp_path("cert.pem");
+    f.config.tls_private_key = temp_path("key.pem");
     f.config.reload_cert = true;
     f.config.status_lease_update_interval = VPA_SECOND;
     fixture_daemon(&f, false);
@@ -66,11 +54,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-    static const char *const names[] = {"cert.pem", "key.pem", "ca.pem"};
-
-    for (size_t i = 0; i < VPA_COUNT(names); i++)
-        unlink(in_dir(names[i]));
-    rmdir(dir);
+    temp_folder_remove();
     fixture_stop(&f);
     vpa_tls_pair_release(&ca);
     vpa_tls_pair_release(&first);
@@ -306,7 +290,7 @@ TEST(failed_reloads_are_tried_again) {
     struct script script = {0};
 
     write_text("ca.pem", ca.cert_pem);
-    f.config.client_ca_file = in_dir("ca.pem");
+    f.config.client_ca_file = temp_path("ca.pem");
     f.config.register_webhook = true;
     script.timer = vpa_timer_new(f.loop, on_bad_moment, &script);
     vpa_timer_start(script.timer, 500 * VPA_MILLISECOND);
@@ -365,7 +349,7 @@ TEST(a_ca_that_does_not_vouch_for_us_waits) {
     both = vpa_arena_printf(&f.arena, "%s%s", other.cert_pem, ca.cert_pem);
     vpa_tls_pair_release(&other);
     write_text("ca.pem", ca.cert_pem);
-    f.config.client_ca_file = in_dir("ca.pem");
+    f.config.client_ca_file = temp_path("ca.pem");
     f.config.register_webhook = true;
     fixture_register(&f, ca.cert_pem);
     script.timer = vpa_timer_new(f.loop, on_written, &script);
@@ -644,18 +628,18 @@ TEST(files_are_watched) {
     struct file_watch watch;
     struct vpa_error err;
 
-    ck_assert_int_eq(file_watch_init(&watch, in_dir("absent"), &err), -1);
-    ck_assert_int_eq(file_watch_init(&watch, in_dir("cert.pem"), &err), 0);
+    ck_assert_int_eq(file_watch_init(&watch, temp_path("absent"), &err), -1);
+    ck_assert_int_eq(file_watch_init(&watch, temp_path("cert.pem"), &err), 0);
     ck_assert(!file_watch_changed(&watch));
     write_text("cert.pem", first.cert_pem);
     ck_assert(file_watch_changed(&watch));
     ck_assert(!file_watch_changed(&watch));
-    ck_assert_int_eq(unlink(in_dir("cert.pem")), 0);
+    ck_assert_int_eq(unlink(temp_path("cert.pem")), 0);
     ck_assert(file_watch_changed(&watch));
     ck_assert(!file_watch_changed(&watch));
     write_text("cert.pem", first.cert_pem);
     ck_assert(file_watch_changed(&watch));
-    FILE *same = fopen(in_dir("cert.pem"), "a"); /* no other file takes the name */
+    FILE *same = fopen(temp_path("cert.pem"), "a"); /* no other file takes the name */
     ck_assert_ptr_nonnull(same);
     fputs("more", same);
     fclose(same);

@@ -21,6 +21,7 @@
 #include "vpa/daemon/ca_bundle.h"
 #include "vpa/daemon/observe.h"
 #include "vpa/net/tls.h"
+#include "temp_folder.h"
 #include "webhook_object.h"
 
 #define NS "kube-system"
@@ -188,15 +189,6 @@ static void run_for(int minutes)
     vpa_timer_start(ticker, VPA_MINUTE);
     ck_assert_int_eq(admission_run(admission), 0);
     vpa_loop_resume(loop);
-}
-
-static void write_file(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "we");
-
-    ck_assert_ptr_nonnull(file);
-    fputs(text, file);
-    fclose(file);
 }
 
 /* ---- tests ---- */
@@ -401,30 +393,24 @@ TEST_TIMES(who_was_told_to_stop_is_not_ready, 2) {
 
 /* Files that somebody else writes, and a listener that opens with them. */
 TEST(a_given_pair_is_served) {
-    char folder[] = "/tmp/managedXXXXXX";
     const char *const names[] = {HOST};
     struct vpa_tls_pair ca, pair;
     struct vpa_error err;
 
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    vpa_auto_free char *cert = vpa_xprintf("%s/cert", folder), *key = vpa_xprintf("%s/key", folder);
+    temp_folder_make();
     ck_assert_int_eq(vpa_tls_create_ca("ca", vpa_loop_now(loop), VPA_HOUR, &ca, &err), 0);
     ck_assert_int_eq(
         vpa_tls_create_certificate(&ca, names, 1, false, vpa_loop_now(loop), VPA_HOUR, &pair, &err),
         0);
-    write_file(cert, pair.cert_pem);
-    write_file(key, pair.key_pem);
     config.manage_certificates = config.register_webhook = false;
-    config.tls_cert_file = cert;
-    config.tls_private_key = key;
+    config.tls_cert_file = temp_put("cert", pair.cert_pem);
+    config.tls_private_key = temp_put("key", pair.key_pem);
     admission_free(admission);
     admission = admission_new(&(struct admission_options){
         .config = &config, .loop = loop, .client = client, .ns = NS, .host_name = "test"});
     run_for(1);
     ck_assert_uint_eq(logged("Serving the webhook"), 1);
-    unlink(cert);
-    unlink(key);
-    rmdir(folder);
+    temp_folder_remove();
     vpa_tls_pair_release(&ca);
     vpa_tls_pair_release(&pair);
 }

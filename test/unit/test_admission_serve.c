@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include "admission_fixture.h"
+#include "temp_folder.h"
 #include "file_watch.h"
 
 #define NAME "vpa-webhook-config"
 
 static struct fixture f;
-static char dir[32];
 static struct vpa_buf happened; /* "seconds METHOD name" each */
 static int64_t began;           /* monotonic */
 static const char *refused;     /* the method that is refused for the registration */
@@ -44,27 +44,12 @@ static int listen_in(void *ctx, const struct vpa_memory_request *q, struct vpa_m
     return 403;
 }
 
-static const char *in_dir(const char *name)
-{
-    return vpa_arena_printf(&f.arena, "%s/%s", dir, name);
-}
-
-static void write_text(const char *name, const char *text)
-{
-    FILE *file = fopen(in_dir(name), "w");
-
-    ck_assert_ptr_nonnull(file);
-    fputs(text, file);
-    fclose(file);
-}
-
 static void setup(void)
 {
     struct vpa_error err;
 
     f = (struct fixture){0};
-    snprintf(dir, sizeof(dir), "/tmp/plumb-serve-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
+    temp_folder_make();
     vpa_buf_init(&happened, 1 << 16);
     fixture_start(&f, false);
     sim_cluster_unscript(f.sim);
@@ -75,22 +60,15 @@ static void setup(void)
     ck_assert_ptr_nonnull(log_file);
     ck_assert_int_eq(
         vpa_log_configure(&(struct vpa_log_options){.level = 2, .fd = fileno(log_file)}, &err), 0);
-    write_text("cert.pem", "cert");
-    write_text("key.pem", "key");
-    write_text("ca.pem", "-CA-");
-    f.config.tls_cert_file = in_dir("cert.pem");
-    f.config.tls_private_key = in_dir("key.pem");
-    f.config.client_ca_file = in_dir("ca.pem");
+    f.config.tls_cert_file = temp_put("cert.pem", "cert");
+    f.config.tls_private_key = temp_put("key.pem", "key");
+    f.config.client_ca_file = temp_put("ca.pem", "-CA-");
     f.config.status_lease_update_interval = 10 * VPA_SECOND;
 }
 
 static void teardown(void)
 {
-    static const char *const names[] = {"cert.pem", "key.pem", "ca.pem"};
-
-    for (size_t i = 0; i < VPA_COUNT(names); i++)
-        unlink(in_dir(names[i]));
-    rmdir(dir);
+    temp_folder_remove();
     fixture_stop(&f);
     vpa_buf_release(&happened);
     fclose(log_file);
@@ -220,11 +198,11 @@ TEST_EACH(a_stop_before_it_has_registered_is_no_failure, stops) {
 static void lose_the_key(int second)
 {
     if (second == 2)
-        unlink(in_dir("key.pem"));
+        unlink(temp_path("key.pem"));
     if (second == 14)
-        write_text("key.pem", "another key");
+        temp_put("key.pem", "another key");
     if (second == 20)
-        write_text("cert.pem", "another certificate");
+        temp_put("cert.pem", "another certificate");
 }
 
 /* What could not be read is tried again every five seconds, and at once when it changes; what was
@@ -243,7 +221,7 @@ TEST_TIMES(a_pair_that_is_gone_is_tried_again, 2) {
 static void change_the_ca(int second)
 {
     if (second == 2)
-        write_text("ca.pem", "another CA");
+        temp_put("ca.pem", "another CA");
     if (second == 5)
         refused = NULL;
 }
@@ -285,9 +263,9 @@ TEST_EACH(a_file_is_another_when, touches) {
     struct file_watch watch;
     struct vpa_error err;
 
-    ck_assert_int_eq(utimensat(AT_FDCWD, in_dir("cert.pem"), before, 0), 0);
-    ck_assert_int_eq(file_watch_init(&watch, in_dir("cert.pem"), &err), 0);
-    ck_assert_int_eq(utimensat(AT_FDCWD, in_dir("cert.pem"), after, 0), 0);
+    ck_assert_int_eq(utimensat(AT_FDCWD, temp_path("cert.pem"), before, 0), 0);
+    ck_assert_int_eq(file_watch_init(&watch, temp_path("cert.pem"), &err), 0);
+    ck_assert_int_eq(utimensat(AT_FDCWD, temp_path("cert.pem"), after, 0), 0);
     ck_assert_int_eq(file_watch_changed(&watch), touches[_i].changed);
     ck_assert(!file_watch_changed(&watch));
 }
@@ -306,7 +284,7 @@ static const struct {
 TEST_EACH(what_is_to_be_watched_has_to_be_there, absent) {
     f.config.register_webhook = absent[_i].registers;
     f.config.reload_cert = true;
-    unlink(in_dir(absent[_i].missing));
+    unlink(temp_path(absent[_i].missing));
     ck_assert_int_eq(live(1, NULL), absent[_i].status);
     ck_assert_uint_eq(lines_with("Failed to start HTTPS server"), absent[_i].status ? 1 : 0);
 }

@@ -3,25 +3,8 @@
 #include <check.h>
 #include <math.h>
 
-#include "model_fixture.h"
+#include "method_fixture.h"
 #include "../../src/model/stored.h"
-#include "vpa/model/algorithm.h"
-
-static vpa_time t0;
-static struct vpa_error err;
-static struct vpa_arena arena;
-
-static void setup(void)
-{
-    t0 = at("2026-03-01T00:00:00Z");
-    err = (struct vpa_error){0};
-    vpa_arena_init(&arena, 0);
-}
-
-static void teardown(void)
-{
-    vpa_arena_release(&arena);
-}
 
 static const struct vpa_algorithm *algorithm_at(int i)
 {
@@ -40,50 +23,33 @@ static int algorithm_count(void)
     return (int)count;
 }
 
-static struct vpa_method *preset_method(const struct vpa_algorithm *a)
+static const char *name_at(int i)
 {
-    struct vpa_parameters p;
-
-    vpa_parameters_init(&p, a);
-    struct vpa_method *m = vpa_method_new(&p, &err);
-    ck_assert_msg(m != NULL, "%s", err.text);
-    vpa_parameters_release(&p);
-    return m;
+    return vpa_algorithm_name(algorithm_at(i));
 }
 
-static bool add(struct vpa_knowledge *k, enum vpa_usage_type type, vpa_time t, uint64_t replica,
-                vpa_amount amount)
+static bool tell(struct vpa_knowledge *to, enum vpa_usage_type type, vpa_time t, uint64_t replica,
+                 vpa_amount amount)
 {
-    return vpa_knowledge_add(k, &(struct vpa_usage){type, t, replica, amount});
+    return vpa_knowledge_add(to, &(struct vpa_usage){type, t, replica, amount});
 }
 
 /* Three days of two replicas, every ten minutes, with a saw tooth of usage. */
-static vpa_time live(struct vpa_knowledge *k, vpa_time from)
+static vpa_time three_days(struct vpa_knowledge *of, vpa_time from)
 {
     vpa_time t = from;
 
     for (int i = 0; i < 432; i++, t += 10 * VPA_MINUTE) {
         for (uint64_t replica = 1; replica <= 2; replica++) {
             vpa_amount n = (i * 7 + (int)replica * 13) % 97;
-            ck_assert(add(k, VPA_USAGE_CPU, t, replica, 100 + 5 * n));
-            ck_assert(add(k, VPA_USAGE_MEMORY, t, replica, (300 + n) * MI));
+            ck_assert(tell(of, VPA_USAGE_CPU, t, replica, 100 + 5 * n));
+            ck_assert(tell(of, VPA_USAGE_MEMORY, t, replica, (300 + n) * MI));
         }
     }
     return t;
 }
 
-static const char *saved(const struct vpa_knowledge *k, vpa_time now)
-{
-    struct vpa_json_writer w;
-    vpa_auto_buf text = VPA_BUF(VPA_KNOWLEDGE_TEXT_MAX);
-
-    vpa_json_writer_init(&w, &text);
-    vpa_knowledge_save(k, now, &w);
-    ck_assert(vpa_json_writer_done(&w));
-    return vpa_arena_strdup(&arena, vpa_buf_text(&text));
-}
-
-static struct vpa_knowledge *load(struct vpa_method *m, const char *text, vpa_time now)
+static struct vpa_knowledge *load(const char *text, vpa_time now)
 {
     return vpa_knowledge_load(m, json(&arena, text), now, &err);
 }
@@ -100,11 +66,11 @@ static void assert_near(const struct vpa_estimate *a, const struct vpa_estimate 
     }
 }
 
-static struct vpa_estimate ask(const struct vpa_knowledge *k, vpa_time now)
+static struct vpa_estimate ask(const struct vpa_knowledge *of, vpa_time now)
 {
     struct vpa_estimate e;
 
-    ck_assert(vpa_knowledge_estimate(k, &(struct vpa_question){now, 1}, &e));
+    ck_assert(vpa_knowledge_estimate(of, &(struct vpa_question){now, 1}, &e));
     return e;
 }
 
@@ -181,10 +147,9 @@ TEST(days_are_durations) {
     vpa_parameters_copy(&q, &p);
     ck_assert_int_eq(vpa_parameters_set(&p, "memory-aggregation-interval", "2d", &err), 0);
     ck_assert(!vpa_parameters_equal(&p, &q));
-    struct vpa_method *m = vpa_method_new(&p, &err);
+    m = vpa_method_new(&p, &err);
     ck_assert(vpa_method_memory(m) == 16 * DAY);
     ck_assert(vpa_parameters_equal(vpa_method_parameters(m), &p));
-    vpa_method_unref(m);
     vpa_parameters_release(&q);
     vpa_parameters_release(&p);
 }
@@ -192,24 +157,20 @@ TEST(days_are_durations) {
 /* ---- knowledge of any algorithm ---- */
 
 TEST_TIMES(nothing_known_is_no_estimate, algorithm_count()) {
-    struct vpa_method *m = preset_method(algorithm_at(_i));
-    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    begin(name_at(_i), NULL, NULL);
     struct vpa_estimate e = {.bound[0].value[0] = 7};
 
     ck_assert(vpa_knowledge_is_empty(k));
     ck_assert(!vpa_knowledge_estimate(k, &(struct vpa_question){t0, 1}, &e));
     ck_assert_int_eq(e.bound[0].value[0], 7);
-    ck_assert(!add(k, VPA_USAGE_CPU, t0, 1, -1));
+    ck_assert(!tell(k, VPA_USAGE_CPU, t0, 1, -1));
     ck_assert(vpa_knowledge_is_empty(k));
     ck_assert(vpa_time_is_unset(vpa_knowledge_last_sample(k)));
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
 }
 
 TEST_TIMES(bounds_are_in_order_and_above_nothing, algorithm_count()) {
-    struct vpa_method *m = preset_method(algorithm_at(_i));
-    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
-    vpa_time now = live(k, t0);
+    begin(name_at(_i), NULL, NULL);
+    vpa_time now = three_days(k, t0);
     struct vpa_estimate e = ask(k, now);
 
     ck_assert(!vpa_knowledge_is_empty(k));
@@ -225,62 +186,54 @@ TEST_TIMES(bounds_are_in_order_and_above_nothing, algorithm_count()) {
     ck_assert_int_le(e.bound[VPA_TARGET].value[VPA_KIND_CPU], 1000);
     ck_assert_int_ge(e.bound[VPA_TARGET].value[VPA_KIND_MEMORY], 350 * MI);
     ck_assert_int_le(e.bound[VPA_TARGET].value[VPA_KIND_MEMORY], 800 * MI);
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
 }
 
 /* Saved and loaded, then both go on: the estimates stay together. */
 TEST_TIMES(a_restart_loses_nothing, algorithm_count()) {
-    struct vpa_method *m = preset_method(algorithm_at(_i));
-    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
-    vpa_time now = live(k, t0);
-    struct vpa_knowledge *again = load(m, saved(k, now), now);
+    begin(name_at(_i), NULL, NULL);
+    vpa_time now = three_days(k, t0);
+    struct vpa_knowledge *again = load(stored_text(k, now), now);
 
     ck_assert_msg(again != NULL, "%s", err.text);
     struct vpa_estimate a = ask(k, now), b = ask(again, now);
     assert_near(&b, &a, 0.001);
     ck_assert(vpa_knowledge_last_sample(again) == vpa_knowledge_last_sample(k));
     ck_assert_int_eq(vpa_knowledge_sample_count(again), vpa_knowledge_sample_count(k));
-    now = live(k, now);
-    live(again, now - 3 * DAY);
+    now = three_days(k, now);
+    three_days(again, now - 3 * DAY);
     a = ask(k, now);
     b = ask(again, now);
     assert_near(&b, &a, 0.001);
     vpa_knowledge_free(again);
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
 }
 
 TEST_TIMES(an_empty_knowledge_outlives_a_restart, algorithm_count()) {
-    struct vpa_method *m = preset_method(algorithm_at(_i));
-    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
-    struct vpa_knowledge *again = load(m, saved(k, t0), t0);
+    begin(name_at(_i), NULL, NULL);
+    struct vpa_knowledge *again = load(stored_text(k, t0), t0);
 
     ck_assert_msg(again != NULL, "%s", err.text);
     ck_assert(vpa_knowledge_is_empty(again));
-    live(again, t0);
+    three_days(again, t0);
     vpa_knowledge_free(again);
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
 }
 
 /* Two halves of the replicas, merged, know what one that saw all of them knows. */
 TEST_TIMES(merging_replicas_is_seeing_both, algorithm_count()) {
-    struct vpa_method *m = preset_method(algorithm_at(_i));
+    m = method(name_at(_i), NULL, NULL);
     struct vpa_knowledge *both = vpa_knowledge_new(m, t0), *half = vpa_knowledge_new(m, t0);
     struct vpa_knowledge *other = vpa_knowledge_new(m, t0);
     vpa_time t = t0;
 
     for (int i = 0; i < 600; i++, t += 5 * VPA_MINUTE) {
         vpa_amount n = (i * 11) % 50;
-        add(both, VPA_USAGE_CPU, t, 1, 200 + n);
-        add(both, VPA_USAGE_CPU, t, 2, 210 + n);
-        add(half, VPA_USAGE_CPU, t, 1, 200 + n);
-        add(other, VPA_USAGE_CPU, t, 2, 210 + n);
-        add(both, VPA_USAGE_MEMORY, t, 1, 300 * MI);
-        add(both, VPA_USAGE_MEMORY, t, 2, 610 * MI);
-        add(half, VPA_USAGE_MEMORY, t, 1, 300 * MI);
-        add(other, VPA_USAGE_MEMORY, t, 2, 610 * MI);
+        tell(both, VPA_USAGE_CPU, t, 1, 200 + n);
+        tell(both, VPA_USAGE_CPU, t, 2, 210 + n);
+        tell(half, VPA_USAGE_CPU, t, 1, 200 + n);
+        tell(other, VPA_USAGE_CPU, t, 2, 210 + n);
+        tell(both, VPA_USAGE_MEMORY, t, 1, 300 * MI);
+        tell(both, VPA_USAGE_MEMORY, t, 2, 610 * MI);
+        tell(half, VPA_USAGE_MEMORY, t, 1, 300 * MI);
+        tell(other, VPA_USAGE_MEMORY, t, 2, 610 * MI);
     }
     vpa_knowledge_merge(half, other);
     struct vpa_estimate a = ask(both, t), b = ask(half, t);
@@ -289,31 +242,26 @@ TEST_TIMES(merging_replicas_is_seeing_both, algorithm_count()) {
     vpa_knowledge_free(other);
     vpa_knowledge_free(half);
     vpa_knowledge_free(both);
-    vpa_method_unref(m);
 }
 
 TEST_TIMES(an_oom_raises_memory, algorithm_count()) {
-    struct vpa_method *m = preset_method(algorithm_at(_i));
-    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
-    vpa_time now = live(k, t0);
+    begin(name_at(_i), NULL, NULL);
+    vpa_time now = three_days(k, t0);
     vpa_amount before = ask(k, now).bound[VPA_TARGET].value[VPA_KIND_MEMORY];
 
-    ck_assert(add(k, VPA_USAGE_OOM, now, 1, 2000 * MI));
+    ck_assert(tell(k, VPA_USAGE_OOM, now, 1, 2000 * MI));
     ck_assert_int_gt(ask(k, now).bound[VPA_TARGET].value[VPA_KIND_MEMORY], before);
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
 }
 
 /* What a kill raised is raised as high and as long as without a restart, be it in the hour of the
  * kill or when its day is nearly over. */
 TEST_TIMES(a_kill_outlives_a_restart, algorithm_count()) {
-    struct vpa_method *m = preset_method(algorithm_at(_i));
-    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
-    vpa_time now = live(k, t0);
+    begin(name_at(_i), NULL, NULL);
+    vpa_time now = three_days(k, t0);
 
-    ck_assert(add(k, VPA_USAGE_OOM, now, 1, 2000 * MI));
+    ck_assert(tell(k, VPA_USAGE_OOM, now, 1, 2000 * MI));
     for (int hours = 0; hours < 30; hours++) {
-        struct vpa_knowledge *again = load(m, saved(k, now), now);
+        struct vpa_knowledge *again = load(stored_text(k, now), now);
         ck_assert_msg(again != NULL, "%s", err.text);
         for (int later = 0; later < 30; later += 6) {
             struct vpa_question question = {now + later * VPA_HOUR, 1};
@@ -326,53 +274,45 @@ TEST_TIMES(a_kill_outlives_a_restart, algorithm_count()) {
         now += VPA_HOUR;
         vpa_knowledge_age(k, now);
     }
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
 }
 
 /* A new process is told of the evictions of the last hour again: they are in what was stored. */
 TEST_TIMES(a_kill_counts_once_over_restarts, algorithm_count()) {
-    struct vpa_method *m = preset_method(algorithm_at(_i));
-    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
-    vpa_time now = live(k, t0), killed = now;
+    begin(name_at(_i), NULL, NULL);
+    vpa_time now = three_days(k, t0), killed = now;
 
-    ck_assert(add(k, VPA_USAGE_OOM, killed, 1, 2000 * MI));
+    ck_assert(tell(k, VPA_USAGE_OOM, killed, 1, 2000 * MI));
     now += 10 * VPA_MINUTE;
-    ck_assert(add(k, VPA_USAGE_CPU, now, 1, 200));
-    ck_assert(add(k, VPA_USAGE_MEMORY, now, 1, 300 * MI));
+    ck_assert(tell(k, VPA_USAGE_CPU, now, 1, 200));
+    ck_assert(tell(k, VPA_USAGE_MEMORY, now, 1, 300 * MI));
     struct vpa_estimate before = ask(k, now);
     for (int i = 0; i < 3; i++) {
-        struct vpa_knowledge *again = load(m, saved(k, now), now);
+        struct vpa_knowledge *again = load(stored_text(k, now), now);
         ck_assert_msg(again != NULL, "%s", err.text);
         vpa_knowledge_free(k);
         k = again;
-        ck_assert(!add(k, VPA_USAGE_OOM, killed, 1, 2000 * MI));
+        ck_assert(!tell(k, VPA_USAGE_OOM, killed, 1, 2000 * MI));
         struct vpa_estimate after = ask(k, now);
         assert_near(&after, &before, 0.001);
     }
-    ck_assert(add(k, VPA_USAGE_OOM, now + VPA_MINUTE, 1, 3000 * MI));
+    ck_assert(tell(k, VPA_USAGE_OOM, now + VPA_MINUTE, 1, 3000 * MI));
     ck_assert_int_gt(ask(k, now).bound[VPA_TARGET].value[VPA_KIND_MEMORY],
                      before.bound[VPA_TARGET].value[VPA_KIND_MEMORY]);
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
 }
 
 /* A metrics server may say anything; what is made of it must be readable again. */
 TEST_TIMES(absurd_amounts_outlive_a_restart, algorithm_count()) {
-    struct vpa_method *m = preset_method(algorithm_at(_i));
-    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
-    vpa_time now = live(k, t0);
+    begin(name_at(_i), NULL, NULL);
+    vpa_time now = three_days(k, t0);
 
     for (int i = 0; i < 3; i++, now += VPA_HOUR) {
-        ck_assert(add(k, VPA_USAGE_CPU, now, 1, INT64_MAX));
-        ck_assert(add(k, VPA_USAGE_MEMORY, now, 1, INT64_MAX));
-        ck_assert(add(k, VPA_USAGE_OOM, now, 2, INT64_MAX));
+        ck_assert(tell(k, VPA_USAGE_CPU, now, 1, INT64_MAX));
+        ck_assert(tell(k, VPA_USAGE_MEMORY, now, 1, INT64_MAX));
+        ck_assert(tell(k, VPA_USAGE_OOM, now, 2, INT64_MAX));
     }
-    struct vpa_knowledge *again = load(m, saved(k, now), now);
+    struct vpa_knowledge *again = load(stored_text(k, now), now);
     ck_assert_msg(again != NULL, "%s", err.text);
     vpa_knowledge_free(again);
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
 }
 
 static const struct {
@@ -391,7 +331,7 @@ static const struct {
 
 TEST_TIMES(foreign_states_are_refused, algorithm_count()) {
     const struct vpa_algorithm *a = algorithm_at(_i);
-    struct vpa_method *m = preset_method(a);
+    m = method(vpa_algorithm_name(a), NULL, NULL);
     const char *name = vpa_algorithm_name(a);
 
     for (size_t i = 0; i < VPA_COUNT(bad_states); i++) {
@@ -400,17 +340,16 @@ TEST_TIMES(foreign_states_are_refused, algorithm_count()) {
             mark ? vpa_arena_printf(&arena, "%.*s%s%s", (int)(mark - bad_states[i].text),
                                     bad_states[i].text, name, mark + 2)
                  : bad_states[i].text;
-        ck_assert_ptr_null(load(m, text, t0));
+        ck_assert_ptr_null(load(text, t0));
         ck_assert_msg(strstr(err.text, bad_states[i].error), "%s", err.text);
         ck_assert_int_eq(err.code, VPA_INVALID);
     }
-    vpa_method_unref(m);
 }
 
 /* Clocks are a day apart at most: to the nanosecond. */
 TEST_TIMES(a_last_sample_lies_a_day_ahead_at_most, algorithm_count()) {
     const struct vpa_algorithm *a = algorithm_at(_i);
-    struct vpa_method *m = preset_method(a);
+    m = method(vpa_algorithm_name(a), NULL, NULL);
 
     for (int beyond = 0; beyond <= 1; beyond++) {
         char last[VPA_TIME_TEXT_MAX];
@@ -419,13 +358,12 @@ TEST_TIMES(a_last_sample_lies_a_day_ahead_at_most, algorithm_count()) {
         const char *text = vpa_arena_printf(
             &arena, "{\"algorithm\":\"%s\",\"version\":1,\"lastSample\":\"%.19s.00000000%dZ\"}",
             vpa_algorithm_name(a), last, beyond);
-        struct vpa_knowledge *loaded = load(m, text, t0);
+        struct vpa_knowledge *loaded = load(text, t0);
         bool too_late = !loaded && strstr(err.text, "lastSample is later than now");
         ck_assert_int_eq(too_late, beyond == 1);
         if (loaded)
             vpa_knowledge_free(loaded);
     }
-    vpa_method_unref(m);
 }
 
 /* Whole ones, an hour ahead at most. */
@@ -453,7 +391,7 @@ TEST(seconds_are_of_the_past) {
 /* As many maxima as there can be are read, and not one more. */
 TEST_TIMES(maxima_are_bounded, 2) {
     int count = 2 * VPA_BUCKETS_MAX + _i;
-    struct vpa_recent_max m = {.span = INT32_MAX};
+    struct vpa_recent_max max = {.span = INT32_MAX};
     const struct vpa_json *object;
     vpa_auto_buf text = VPA_BUF(1 << 20);
 
@@ -462,9 +400,9 @@ TEST_TIMES(maxima_are_bounded, 2) {
         vpa_buf_printf(&text, "%s[%d,%d]", i > 0 ? "," : "", i, count - i);
     vpa_buf_puts(&text, "]}");
     ck_assert_int_eq(vpa_json_parse(&arena, text.data, text.len, &object, &err), 0);
-    ck_assert_int_eq(vpa_stored_max(object, "x", t0, &m, &err), _i == 0 ? 0 : -1);
-    ck_assert(vpa_recent_max(&m) > 0 || _i > 0);
-    vpa_recent_max_release(&m);
+    ck_assert_int_eq(vpa_stored_max(object, "x", t0, &max, &err), _i == 0 ? 0 : -1);
+    ck_assert(vpa_recent_max(&max) > 0 || _i > 0);
+    vpa_recent_max_release(&max);
 }
 
 /* Where the state has a number, something else is refused: no text, nothing below 0 or beyond all
@@ -481,12 +419,11 @@ static bool is_cost(const char *text, size_t place)
 }
 
 TEST_TIMES(what_is_no_number_is_refused, algorithm_count()) {
-    struct vpa_method *m = preset_method(algorithm_at(_i));
-    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
-    vpa_time now = live(k, t0);
+    begin(name_at(_i), NULL, NULL);
+    vpa_time now = three_days(k, t0);
 
-    ck_assert(add(k, VPA_USAGE_OOM, now, 1, 1000 * MI));
-    const char *text = saved(k, now);
+    ck_assert(tell(k, VPA_USAGE_OOM, now, 1, 1000 * MI));
+    const char *text = stored_text(k, now);
     size_t count = 0, first = (size_t)(strstr(text, "\"state\"") - text);
     size_t places[20000];
     bool quoted = false;
@@ -508,38 +445,31 @@ TEST_TIMES(what_is_no_number_is_refused, algorithm_count()) {
             const char *other = vpa_arena_printf(&scratch, "%.*s%s%s", (int)places[n], text,
                                                  no_numbers[w], text + places[n] + len);
             struct vpa_knowledge *got = vpa_knowledge_load(m, json(&scratch, other), now, &err);
-            ck_assert_msg(got == NULL, "%s: taken as %s: ...%.60s",
-                          vpa_algorithm_name(algorithm_at(_i)), no_numbers[w],
+            ck_assert_msg(got == NULL, "%s: taken as %s: ...%.60s", name_at(_i), no_numbers[w],
                           other + (places[n] > 30 ? places[n] - 30 : 0));
             ck_assert_int_eq(err.code, VPA_INVALID);
             vpa_arena_release(&scratch);
         }
     }
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
 }
 
 /* Many replicas come and go; the state stays bounded, and what they told stays. */
 TEST_TIMES(replicas_without_end_are_bounded, algorithm_count()) {
-    struct vpa_method *m = preset_method(algorithm_at(_i));
-    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    begin(name_at(_i), NULL, NULL);
     vpa_time t = t0;
 
     for (uint64_t replica = 0; replica < 3 * VPA_REPLICAS_MAX; replica++, t += VPA_MINUTE) {
-        ck_assert(add(k, VPA_USAGE_CPU, t, replica * 7919, 100));
-        ck_assert(add(k, VPA_USAGE_MEMORY, t, replica * 7919, 300 * MI));
+        ck_assert(tell(k, VPA_USAGE_CPU, t, replica * 7919, 100));
+        ck_assert(tell(k, VPA_USAGE_MEMORY, t, replica * 7919, 300 * MI));
     }
     ck_assert_int_gt(ask(k, t).bound[VPA_TARGET].value[VPA_KIND_CPU], 99);
-    ck_assert_uint_lt(strlen(saved(k, t)), VPA_KNOWLEDGE_TEXT_MAX);
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
+    ck_assert_uint_lt(strlen(stored_text(k, t)), VPA_KNOWLEDGE_TEXT_MAX);
 }
 
 /* ---- VPA's own ---- */
 
 TEST(vpa_is_the_aggregate_and_the_estimator) {
-    struct vpa_method *m = preset_method(vpa_algorithm_find("vpa"));
-    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    begin("vpa", NULL, NULL);
     struct vpa_aggregation global;
     struct vpa_aggregate a;
     struct vpa_container_state c;
@@ -553,16 +483,16 @@ TEST(vpa_is_the_aggregate_and_the_estimator) {
     vpa_estimator_init(&e);
     for (int i = 0; i < 1000; i++, t += VPA_MINUTE * 7) {
         vpa_amount n = (i * 37) % 89;
-        ck_assert(add(k, VPA_USAGE_CPU, t, 5, n * 10));
+        ck_assert(tell(k, VPA_USAGE_CPU, t, 5, n * 10));
         ck_assert(vpa_container_add_cpu(&c, &a, t, n * 10, NULL));
-        ck_assert(add(k, VPA_USAGE_MEMORY, t, 5, n * 10 * MI));
+        ck_assert(tell(k, VPA_USAGE_MEMORY, t, 5, n * 10 * MI));
         ck_assert(vpa_container_add_memory(&c, &a, t, n * 10 * MI, NULL));
         if (i % 300 == 299) {
-            ck_assert(add(k, VPA_USAGE_OOM, t, 5, 1000 * MI));
+            ck_assert(tell(k, VPA_USAGE_OOM, t, 5, 1000 * MI));
             ck_assert_int_eq(vpa_container_record_oom(&c, &a, t, 1000 * MI, NULL, &err), 0);
         }
     }
-    ck_assert(!add(k, VPA_USAGE_CPU, t0, 5, 1)); /* out of order */
+    ck_assert(!tell(k, VPA_USAGE_CPU, t0, 5, 1)); /* out of order */
     struct vpa_history history = vpa_aggregate_history(&a);
     struct vpa_amounts minimum = vpa_estimator_minimum(&e, 3);
     vpa_estimator_estimate(&e, &history, &minimum, &want);
@@ -570,23 +500,18 @@ TEST(vpa_is_the_aggregate_and_the_estimator) {
     ck_assert_mem_eq(&got, &want, sizeof(got));
     vpa_aggregate_release(&a);
     vpa_aggregation_release(&global);
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
 }
 
 TEST(impossible_stored_histories_are_refused) {
-    struct vpa_method *m = preset_method(vpa_algorithm_find("vpa"));
+    m = method("vpa", NULL, NULL);
 
-    ck_assert_ptr_null(
-        load(m, "{\"algorithm\":\"vpa\",\"version\":1,\"state\":{\"status\":{\"version\":\"v2\"}}}",
-             t0));
+    ck_assert_ptr_null(load(
+        "{\"algorithm\":\"vpa\",\"version\":1,\"state\":{\"status\":{\"version\":\"v2\"}}}", t0));
     ck_assert_str_eq(err.text, "unsupported checkpoint version v2");
-    ck_assert_ptr_null(load(m,
-                            "{\"algorithm\":\"vpa\",\"version\":1,\"state\":{\"status\":{"
+    ck_assert_ptr_null(load("{\"algorithm\":\"vpa\",\"version\":1,\"state\":{\"status\":{"
                             "\"version\":\"v3\"},\"open\":[{\"replica\":1}]}}",
                             t0));
     ck_assert_str_eq(err.text, "open: replica, usage and oom are to be whole numbers");
-    vpa_method_unref(m);
 }
 
 static const struct {
@@ -621,28 +546,23 @@ static const struct {
 };
 
 TEST_EACH(impossible_states_of_crane_are_refused, bad_crane) {
-    struct vpa_method *m = preset_method(vpa_algorithm_find("crane"));
+    m = method("crane", NULL, NULL);
 
     ck_assert_ptr_null(
-        load(m,
-             vpa_arena_printf(&arena, "{\"algorithm\":\"crane\",\"version\":1,\"state\":%s}",
+        load(vpa_arena_printf(&arena, "{\"algorithm\":\"crane\",\"version\":1,\"state\":%s}",
                               bad_crane[_i].state),
              t0));
     ck_assert_str_eq(err.text, bad_crane[_i].error);
-    vpa_method_unref(m);
 }
 
 TEST_TIMES(other_parameters_keep_what_was_learned, algorithm_count()) {
-    struct vpa_method *m = preset_method(algorithm_at(_i));
-    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
-    vpa_time now = live(k, t0);
+    begin(name_at(_i), NULL, NULL);
+    vpa_time now = three_days(k, t0);
     struct vpa_knowledge *converted = vpa_knowledge_convert(k, m, now);
     struct vpa_estimate a = ask(k, now), b = ask(converted, now);
 
     assert_near(&b, &a, 0.001);
     vpa_knowledge_free(converted);
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
 }
 
 /* The memory peak of a day that is not over is stored beside the histogram, one per replica; that
@@ -657,13 +577,12 @@ static const struct {
 };
 
 TEST_EACH(vpa_stores_open_peaks_apart, peak_times) {
-    struct vpa_method *m = preset_method(vpa_algorithm_find(VPA_ALGORITHM_VPA));
-    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    begin(VPA_ALGORITHM_VPA, NULL, NULL);
 
-    ck_assert(add(k, VPA_USAGE_MEMORY, t0, 1, 300 * MI));
-    ck_assert(add(k, VPA_USAGE_MEMORY, t0 + 12 * VPA_HOUR, 2, 200 * MI));
+    ck_assert(tell(k, VPA_USAGE_MEMORY, t0, 1, 300 * MI));
+    ck_assert(tell(k, VPA_USAGE_MEMORY, t0 + 12 * VPA_HOUR, 2, 200 * MI));
     const struct vpa_json *state =
-        vpa_json_find(json(&arena, saved(k, t0 + peak_times[_i].after)), "state");
+        vpa_json_find(json(&arena, stored_text(k, t0 + peak_times[_i].after)), "state");
     const struct vpa_json *open = vpa_json_find(state, "open");
     int64_t usage;
     ck_assert(vpa_json_is_array(open));
@@ -675,8 +594,6 @@ TEST_EACH(vpa_stores_open_peaks_apart, peak_times) {
     }
     ck_assert_uint_eq(vpa_json_count(vpa_json_at(state, "status.memoryHistogram.bucketWeights")),
                       peak_times[_i].closed);
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
 }
 
 int main(void)

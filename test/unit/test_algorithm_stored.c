@@ -75,13 +75,11 @@ static const struct {
     {"autopilot-ml", ML("{\"memory\":{\"open\":[[4,1.5]]}}"), "open: expected whole numbers"},
 };
 TEST_EACH(states_that_cannot_be_are_refused, refused) {
-    struct vpa_method *m = method(refused[_i].algorithm, NULL, NULL);
-    struct vpa_knowledge *k = vpa_knowledge_load(m, json(&arena, refused[_i].text), t0 + DAY, &err);
-
+    m = method(refused[_i].algorithm, NULL, NULL);
+    k = vpa_knowledge_load(m, json(&arena, refused[_i].text), t0 + DAY, &err);
     ck_assert_ptr_null(k);
     ck_assert_int_eq(err.code, VPA_INVALID);
     ck_assert_msg(strstr(err.text, refused[_i].says) != NULL, "%s", err.text);
-    vpa_method_unref(m);
 }
 
 /* Strange, but possible: nothing breaks, and usage puts it right. */
@@ -100,8 +98,8 @@ static const struct {
     {"autopilot-ml", ML("{\"cpu\":{\"open\":[[1,999999],[2,999999],[2,1]]},\"window\":300}")},
 };
 TEST_EACH(odd_states_are_lived_with, odd) {
-    struct vpa_method *m = method(odd[_i].algorithm, NULL, NULL);
-    struct vpa_knowledge *k = vpa_knowledge_load(m, json(&arena, odd[_i].text), t0, &err);
+    m = method(odd[_i].algorithm, NULL, NULL);
+    k = vpa_knowledge_load(m, json(&arena, odd[_i].text), t0, &err);
     struct vpa_estimate e;
 
     ck_assert_msg(k != NULL, "%s", err.text);
@@ -109,8 +107,6 @@ TEST_EACH(odd_states_are_lived_with, odd) {
     ck_assert(vpa_knowledge_estimate(k, &(struct vpa_question){now, 1}, &e));
     ck_assert_int_le(e.bound[VPA_LOWER_BOUND].value[0], e.bound[VPA_TARGET].value[0]);
     ck_assert_int_le(e.bound[VPA_TARGET].value[0], e.bound[VPA_UPPER_BOUND].value[0]);
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
 }
 
 /* What no samples can have made has no more say than samples, and is outgrown as they are. */
@@ -135,8 +131,8 @@ static const struct {
            "1e99]}},\"window\":1772323200}")},
 };
 TEST_EACH(what_cannot_be_is_outgrown, outgrown) {
-    struct vpa_method *m = method(outgrown[_i].algorithm, outgrown[_i].key, outgrown[_i].value);
-    struct vpa_knowledge *k = vpa_knowledge_load(m, json(&arena, outgrown[_i].text), t0, &err);
+    m = method(outgrown[_i].algorithm, outgrown[_i].key, outgrown[_i].value);
+    k = vpa_knowledge_load(m, json(&arena, outgrown[_i].text), t0, &err);
     struct vpa_knowledge *fresh = vpa_knowledge_new(m, t0);
     struct vpa_estimate got, want;
 
@@ -148,8 +144,6 @@ TEST_EACH(what_cannot_be_is_outgrown, outgrown) {
     ck_assert_int_eq(got.bound[VPA_TARGET].value[VPA_KIND_CPU],
                      want.bound[VPA_TARGET].value[VPA_KIND_CPU]);
     vpa_knowledge_free(fresh);
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
 }
 
 /* Whoever may store states makes the recommender use no more than some times as much. */
@@ -166,23 +160,21 @@ static const struct {
     {"autopilot-ml", KNOWN("1", PASTS4, "3,3,3,3", MODELS, MODELS, "0")},
 };
 TEST_EACH(a_small_state_takes_little_room, small) {
-    struct vpa_method *m = method(small[_i].algorithm, NULL, NULL);
+    m = method(small[_i].algorithm, NULL, NULL);
     const struct vpa_json *stored = json(&arena, small[_i].text);
     size_t before = allocated();
-    struct vpa_knowledge *k = vpa_knowledge_load(m, stored, t0 + DAY, &err);
+    k = vpa_knowledge_load(m, stored, t0 + DAY, &err);
 
     ck_assert_msg(k != NULL, "%s", err.text);
     ck_assert_uint_le(allocated() - before, 4096);
     vpa_knowledge_age(k, t0 + DAY);
     vpa_knowledge_age(k, t0 + DAY + VPA_HOUR);
     ck_assert_uint_le(allocated() - before, 4096);
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
 }
 
 /* Of a bucket that is named twice the last number counts. */
 TEST(a_bucket_is_counted_once) {
-    struct vpa_method *m = method("autopilot-ml", NULL, NULL);
+    m = method("autopilot-ml", NULL, NULL);
     struct vpa_knowledge *twice = vpa_knowledge_load(
         m, json(&arena, ML("{\"cpu\":{\"open\":[[9,400],[9,3],[20,1]]},\"window\":1772323200}")),
         t0, &err);
@@ -195,7 +187,6 @@ TEST(a_bucket_is_counted_once) {
     ck_assert(strcmp(stored_text(twice, now), stored_text(once, now)) == 0);
     vpa_knowledge_free(twice);
     vpa_knowledge_free(once);
-    vpa_method_unref(m);
 }
 
 int main(void)

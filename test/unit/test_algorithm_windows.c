@@ -34,8 +34,7 @@ static const struct {
     {"plumb", "risk", "safe", {2000, 700}, {2101, 900}},
 };
 TEST_EACH(parameters_choose, choices) {
-    struct vpa_method *m = method(choices[_i].algorithm, choices[_i].key, choices[_i].value);
-    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    begin(choices[_i].algorithm, choices[_i].key, choices[_i].value);
     vpa_time now = live(k);
     struct vpa_estimate e;
 
@@ -45,8 +44,6 @@ TEST_EACH(parameters_choose, choices) {
         ck_assert_int_ge(e.bound[VPA_TARGET].value[kind], choices[_i].least[kind] * unit);
         ck_assert_int_le(e.bound[VPA_TARGET].value[kind], choices[_i].most[kind] * unit);
     }
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
 }
 
 TEST(unknown_choices_are_told) {
@@ -83,8 +80,8 @@ TEST_EACH(weights_choose_the_limit, ensembles) {
     vpa_parameters_init(&p, vpa_algorithm_find("autopilot-ml"));
     ck_assert_int_eq(vpa_parameters_set(&p, "cost", ensembles[_i].cost, &err), 0);
     ck_assert_int_eq(vpa_parameters_set(&p, "cpu-overrun-weight", ensembles[_i].weight, &err), 0);
-    struct vpa_method *m = vpa_method_new(&p, &err);
-    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    m = vpa_method_new(&p, &err);
+    k = vpa_knowledge_new(m, t0);
     for (int i = 0; i < 33 * 288; i++) {
         vpa_time t = t0 + i / 33 * 5 * VPA_MINUTE + i % 33 * VPA_SECOND;
         add(k, VPA_USAGE_CPU, t, i % 33 == 32 ? 2000 : 100);
@@ -101,8 +98,6 @@ TEST_EACH(weights_choose_the_limit, ensembles) {
     /* 0.9 and 1.25 times the target, widened by the factors of a day that was seen. */
     ck_assert_int_lt(e.bound[VPA_LOWER_BOUND].value[0], e.bound[VPA_TARGET].value[0]);
     ck_assert_int_gt(e.bound[VPA_UPPER_BOUND].value[0], 2 * e.bound[VPA_TARGET].value[0]);
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
     vpa_parameters_release(&p);
 }
 
@@ -126,8 +121,7 @@ static const struct {
     {"vpa", NULL, NULL},
 };
 TEST_EACH(who_uses_nothing_gets_the_least, idle) {
-    struct vpa_method *m = method(idle[_i].algorithm, idle[_i].key, idle[_i].value);
-    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    begin(idle[_i].algorithm, idle[_i].key, idle[_i].value);
     vpa_time t = t0;
     struct vpa_estimate e;
 
@@ -144,16 +138,13 @@ TEST_EACH(who_uses_nothing_gets_the_least, idle) {
     ck_assert(vpa_knowledge_estimate(again, &(struct vpa_question){t, 1}, &e));
     ck_assert_int_ge(e.bound[VPA_TARGET].value[VPA_KIND_CPU], 1);
     vpa_knowledge_free(again);
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
 }
 
 static const char *const names[] = {"autopilot", "autopilot-ml", "plumb"};
 
 /* Ten replicas that are killed at one limit tell one thing, also when they had not all the same. */
 TEST_TIMES(replicas_killed_together_are_one_kill, 2 * VPA_COUNT(names)) {
-    struct vpa_method *m = method(names[_i % 3], NULL, NULL);
-    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    begin(names[_i % 3], NULL, NULL);
     vpa_time now = live(k);
     struct vpa_estimate e;
 
@@ -163,14 +154,11 @@ TEST_TIMES(replicas_killed_together_are_one_kill, 2 * VPA_COUNT(names)) {
     ck_assert(vpa_knowledge_estimate(k, &(struct vpa_question){now + 5 * VPA_MINUTE, 1}, &e));
     ck_assert_int_ge(e.bound[VPA_TARGET].value[VPA_KIND_MEMORY], 1200 * MI);
     ck_assert_int_le(e.bound[VPA_TARGET].value[VPA_KIND_MEMORY], 1400 * MI);
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
 }
 
 /* After eight days of silence nothing is known. */
 TEST_EACH(the_silent_are_forgotten, names) {
-    struct vpa_method *m = method(names[_i], NULL, NULL);
-    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    begin(names[_i], NULL, NULL);
     vpa_time now = live(k);
     struct vpa_estimate e;
 
@@ -178,8 +166,6 @@ TEST_EACH(the_silent_are_forgotten, names) {
     ck_assert(vpa_knowledge_estimate(k, &(struct vpa_question){now + 7 * DAY, 1}, &e));
     vpa_knowledge_age(k, now + 9 * DAY);
     ck_assert(!vpa_knowledge_estimate(k, &(struct vpa_question){now + 9 * DAY, 1}, &e));
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
 }
 
 /* A tenth below and a quarter above, wider while little is known: after so many windows. */
@@ -199,8 +185,7 @@ static void expect_band(const struct vpa_estimate *e, int windows)
 
 /* The algorithm and its parts, which the laboratory runs, say the same. */
 TEST(plumb_is_its_parts) {
-    struct vpa_method *m = method("plumb", NULL, NULL);
-    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    begin("plumb", NULL, NULL);
     struct vpa_plumb_options *o = vpa_xcalloc(1, sizeof(*o));
     struct vpa_plumb_cpu cpu;
     struct vpa_plumb_memory memory;
@@ -229,14 +214,12 @@ TEST(plumb_is_its_parts) {
     vpa_plumb_cpu_release(&cpu);
     vpa_plumb_memory_release(&memory);
     free(o);
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
 }
 
 /* Since the earliest sample of a CPU, whichever came first, and of whichever replica. */
 TEST_TIMES(what_plumb_knows_is_as_old_as_its_first_sample, 2) {
-    struct vpa_method *m = method("plumb", NULL, NULL);
-    struct vpa_knowledge *k = vpa_knowledge_new(m, t0), *other = vpa_knowledge_new(m, t0);
+    begin("plumb", NULL, NULL);
+    struct vpa_knowledge *other = vpa_knowledge_new(m, t0);
     struct vpa_estimate e;
 
     add(k, VPA_USAGE_MEMORY, t0 - 2 * DAY, 100 * MI); /* of memory: no matter */
@@ -253,15 +236,13 @@ TEST_TIMES(what_plumb_knows_is_as_old_as_its_first_sample, 2) {
     ck_assert(vpa_knowledge_estimate(k, &(struct vpa_question){t0 + DAY + VPA_HOUR, 1}, &e));
     expect_band(&e, (_i ? 288 : 0) + 288 + 12 + 1);
     vpa_knowledge_free(other);
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
 }
 
 /* Who was heard of last keeps alive what both know, whichever takes the other. */
 TEST_TIMES(the_later_of_two_histories_keeps_both, 6) {
     const char *name = names[_i % 3];
     bool into_later = _i >= 3;
-    struct vpa_method *m = method(name, NULL, NULL);
+    m = method(name, NULL, NULL);
     struct vpa_knowledge *early = vpa_knowledge_new(m, t0), *late = vpa_knowledge_new(m, t0);
     struct vpa_knowledge *to = into_later ? late : early;
     struct vpa_estimate e;
@@ -278,14 +259,12 @@ TEST_TIMES(the_later_of_two_histories_keeps_both, 6) {
     ck_assert(vpa_knowledge_estimate(to, &(struct vpa_question){t0 + 12 * DAY, 1}, &e));
     vpa_knowledge_free(early);
     vpa_knowledge_free(late);
-    vpa_method_unref(m);
 }
 
 /* Of memory only windows with a sample count: a container that is not asked for a week needs what
  * it needed. */
 TEST_EACH(windows_without_a_sample_of_memory_say_nothing, names) {
-    struct vpa_method *m = method(names[_i], NULL, NULL);
-    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    begin(names[_i], NULL, NULL);
     struct vpa_estimate before, after;
     vpa_time t = t0;
 
@@ -299,14 +278,11 @@ TEST_EACH(windows_without_a_sample_of_memory_say_nothing, names) {
     ck_assert(vpa_knowledge_estimate(k, &(struct vpa_question){t, 1}, &after));
     ck_assert_int_eq(after.bound[VPA_TARGET].value[VPA_KIND_MEMORY],
                      before.bound[VPA_TARGET].value[VPA_KIND_MEMORY]);
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
 }
 
 /* The first window is over: it is a day's 288th part, and the open one another. */
 TEST_EACH(the_first_window_is_known_within_wide_bounds, names) {
-    struct vpa_method *m = method(names[_i], NULL, NULL);
-    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    begin(names[_i], NULL, NULL);
     struct vpa_estimate e;
 
     add(k, VPA_USAGE_CPU, t0, 1000);
@@ -316,13 +292,10 @@ TEST_EACH(the_first_window_is_known_within_wide_bounds, names) {
     vpa_knowledge_age(k, t0 + 5 * VPA_MINUTE);
     ck_assert(vpa_knowledge_estimate(k, &(struct vpa_question){t0 + 5 * VPA_MINUTE, 1}, &e));
     expect_band(&e, 2);
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
 }
 
 TEST_TIMES(autopilot_ml_is_its_parts, 2) {
-    struct vpa_method *m = method("autopilot-ml", "cost", _i ? "distances" : "counts");
-    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    begin("autopilot-ml", "cost", _i ? "distances" : "counts");
     struct vpa_buckets *buckets = vpa_xcalloc(VPA_KINDS, sizeof(*buckets));
     struct vpa_argmin parts[VPA_KINDS];
     struct vpa_argmin_rule rule;
@@ -356,14 +329,12 @@ TEST_TIMES(autopilot_ml_is_its_parts, 2) {
     for (int kind = 0; kind < VPA_KINDS; kind++)
         vpa_argmin_release(&parts[kind]);
     free(buckets);
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
 }
 
 /* The stored form but for the shares, which have seven digits. */
-static const char *without_pasts(const struct vpa_knowledge *k, vpa_time now)
+static const char *without_pasts(const struct vpa_knowledge *of, vpa_time now)
 {
-    char *all = stored_text(k, now);
+    char *all = stored_text(of, now);
 
     for (char *pasts; (pasts = strstr(all, "\"pasts\"")) != NULL;) {
         char *end = strstr(pasts, "\"picks\"");
@@ -373,10 +344,10 @@ static const char *without_pasts(const struct vpa_knowledge *k, vpa_time now)
     return all;
 }
 
-static void use(struct vpa_knowledge *k, vpa_time t, int i)
+static void use(struct vpa_knowledge *of, vpa_time t, int i)
 {
-    add(k, VPA_USAGE_CPU, t, 100 + i * 37 % 190);
-    add(k, VPA_USAGE_MEMORY, t, (200 + i * 13 % 70) * MI);
+    add(of, VPA_USAGE_CPU, t, 100 + i * 37 % 190);
+    add(of, VPA_USAGE_MEMORY, t, (200 + i * 13 % 70) * MI);
 }
 
 /* Saved and loaded, in the middle of a window, the ensemble goes on where it was: the same model,
@@ -385,8 +356,7 @@ TEST(an_ensemble_outlives_a_restart) {
     static const char *const members[] = {
         "\"closed\":",  "\"lastWindow\":17", "\"first\":", "\"picks\":[", "\"costs\":[",
         "\"limits\":[", "\"best\":",         "\"limit\":", "\"held\":",   "\"open\":["};
-    struct vpa_method *m = method("autopilot-ml", NULL, NULL);
-    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    begin("autopilot-ml", NULL, NULL);
     vpa_time t = live(k);
     struct vpa_estimate before, after;
 
@@ -406,14 +376,11 @@ TEST(an_ensemble_outlives_a_restart) {
         ck_assert_mem_eq(&before, &after, sizeof(before));
     }
     vpa_knowledge_free(again);
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
 }
 
 /* The first window counts although the process that saw it ended before it was over. */
 TEST_EACH(an_open_window_outlives_a_restart, names) {
-    struct vpa_method *m = method(names[_i], NULL, NULL);
-    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    begin(names[_i], NULL, NULL);
     struct vpa_estimate before, after;
 
     add(k, VPA_USAGE_CPU, t0, 2000);
@@ -426,14 +393,12 @@ TEST_EACH(an_open_window_outlives_a_restart, names) {
         vpa_knowledge_estimate(again, &(struct vpa_question){t0 + 5 * VPA_MINUTE, 1}, &after));
     ck_assert_mem_eq(&before, &after, sizeof(before));
     vpa_knowledge_free(again);
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
 }
 
 /* Behind the signals: floor, peak and times. */
-static const char *rest_of(const struct vpa_knowledge *k, vpa_time now)
+static const char *rest_of(const struct vpa_knowledge *of, vpa_time now)
 {
-    const char *rest = strstr(without_pasts(k, now), "\"floor\"");
+    const char *rest = strstr(without_pasts(of, now), "\"floor\"");
 
     ck_assert_ptr_nonnull(rest);
     return rest;
@@ -453,15 +418,15 @@ static const struct {
 
 TEST_TIMES(halves_of_a_window_are_one, 2 * VPA_COUNT(halves)) {
     size_t row = (size_t)_i / 2;
-    struct vpa_method *m = method(names[_i % 2], NULL, NULL); /* plumb has other states */
-    struct vpa_knowledge *k[2] = {vpa_knowledge_new(m, t0), vpa_knowledge_new(m, t0)};
+    m = method(names[_i % 2], NULL, NULL); /* plumb has other states */
+    struct vpa_knowledge *half[2] = {vpa_knowledge_new(m, t0), vpa_knowledge_new(m, t0)};
     struct vpa_knowledge *both = vpa_knowledge_new(m, t0);
     vpa_time now = t0 + 2 * 5 * VPA_MINUTE;
 
     for (int window = 0; window < 3; window++)
         for (int i = 0; i < 2; i++) {
             vpa_time t = t0 + window * 5 * VPA_MINUTE;
-            struct vpa_knowledge *const takers[] = {k[i], both};
+            struct vpa_knowledge *const takers[] = {half[i], both};
             for (int j = 0; j < 2; j++) {
                 if (window >= halves[row].born[i])
                     add(takers[j], VPA_USAGE_CPU, t, 100);
@@ -471,17 +436,16 @@ TEST_TIMES(halves_of_a_window_are_one, 2 * VPA_COUNT(halves)) {
                     add(takers[j], VPA_USAGE_OOM, t, halves[row].killed[i] * MI);
             }
         }
-    vpa_knowledge_merge(k[0], k[1]);
-    ck_assert_str_eq(rest_of(k[0], now), rest_of(both, now));
-    vpa_knowledge_free(k[0]);
-    vpa_knowledge_free(k[1]);
+    vpa_knowledge_merge(half[0], half[1]);
+    ck_assert_str_eq(rest_of(half[0], now), rest_of(both, now));
+    vpa_knowledge_free(half[0]);
+    vpa_knowledge_free(half[1]);
     vpa_knowledge_free(both);
-    vpa_method_unref(m);
 }
 
 /* Nor does a floor that was over come back with another one. */
 TEST_TIMES(a_floor_that_is_over_does_not_come_back, 2 * 2) {
-    struct vpa_method *m = method(names[_i / 2], NULL, NULL);
+    m = method(names[_i / 2], NULL, NULL);
     struct vpa_knowledge *old = vpa_knowledge_new(m, t0), *new = vpa_knowledge_new(m, t0);
     struct vpa_knowledge *to = _i % 2 ? old : new, *from = _i % 2 ? new : old;
 
@@ -491,13 +455,11 @@ TEST_TIMES(a_floor_that_is_over_does_not_come_back, 2 * 2) {
     ck_assert_ptr_nonnull(strstr(rest_of(to, t0 + 3 * DAY), "\"floor\":377487360,"));
     vpa_knowledge_free(old);
     vpa_knowledge_free(new);
-    vpa_method_unref(m);
 }
 
 /* Of the window under way only buckets with samples are stored. */
 TEST(empty_buckets_take_no_room) {
-    struct vpa_method *m = method("autopilot-ml", NULL, NULL);
-    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    begin("autopilot-ml", NULL, NULL);
 
     add(k, VPA_USAGE_CPU, t0, 1);
     add(k, VPA_USAGE_CPU, t0 + VPA_MINUTE, 100000);
@@ -505,21 +467,19 @@ TEST(empty_buckets_take_no_room) {
     ck_assert_ptr_nonnull(open);
     ck_assert_ptr_nonnull(strstr(open, ",1],["));
     ck_assert_ptr_null(strstr(open, ",0]"));
-    vpa_knowledge_free(k);
-    vpa_method_unref(m);
 }
 
-static vpa_amount after_windows(struct vpa_knowledge *k, vpa_time *t, int windows,
+static vpa_amount after_windows(struct vpa_knowledge *of, vpa_time *t, int windows,
                                 vpa_amount millis)
 {
     struct vpa_estimate e;
 
     for (int i = 0; i < windows; i++, *t += 5 * VPA_MINUTE) {
-        add(k, VPA_USAGE_CPU, *t, millis);
-        add(k, VPA_USAGE_MEMORY, *t, 512 * MI);
-        vpa_knowledge_age(k, *t + 5 * VPA_MINUTE);
+        add(of, VPA_USAGE_CPU, *t, millis);
+        add(of, VPA_USAGE_MEMORY, *t, 512 * MI);
+        vpa_knowledge_age(of, *t + 5 * VPA_MINUTE);
     }
-    ck_assert(vpa_knowledge_estimate(k, &(struct vpa_question){*t, 1}, &e));
+    ck_assert(vpa_knowledge_estimate(of, &(struct vpa_question){*t, 1}, &e));
     return e.bound[VPA_TARGET].value[VPA_KIND_CPU];
 }
 
@@ -536,9 +496,9 @@ static const struct {
     {"12h", 2000, 100, 14, 2300, 2450},
 };
 TEST_EACH(another_half_life_keeps_the_proportions, other_lives) {
-    struct vpa_method *m = method("autopilot", NULL, NULL); /* 12h */
+    m = method("autopilot", NULL, NULL); /* 12h */
     struct vpa_method *other = method("autopilot", "cpu-half-life", other_lives[_i].half_life);
-    struct vpa_knowledge *k = vpa_knowledge_new(m, t0);
+    k = vpa_knowledge_new(m, t0);
     vpa_time t = t0;
 
     after_windows(k, &t, 10 * 288, other_lives[_i].before);
@@ -548,9 +508,7 @@ TEST_EACH(another_half_life_keeps_the_proportions, other_lives) {
     ck_assert_int_ge(target, other_lives[_i].least);
     ck_assert_int_le(target, other_lives[_i].most);
     vpa_knowledge_free(converted);
-    vpa_knowledge_free(k);
     vpa_method_unref(other);
-    vpa_method_unref(m);
 }
 
 /* Pairs of choices: all of a parameter, from each to each. */
@@ -579,12 +537,12 @@ static struct pair pair_of(int i)
                          row ? VPA_KIND_MEMORY : VPA_KIND_CPU, pairs[row].former[at / n]};
 }
 
-static struct vpa_estimate hours_later(struct vpa_knowledge *k, vpa_time t)
+static struct vpa_estimate hours_later(struct vpa_knowledge *of, vpa_time t)
 {
     struct vpa_estimate e;
 
-    after_windows(k, &t, 24, 100);
-    ck_assert(vpa_knowledge_estimate(k, &(struct vpa_question){t, 1}, &e));
+    after_windows(of, &t, 24, 100);
+    ck_assert(vpa_knowledge_estimate(of, &(struct vpa_question){t, 1}, &e));
     return e;
 }
 
@@ -592,7 +550,7 @@ static struct vpa_estimate hours_later(struct vpa_knowledge *k, vpa_time t)
  * and is known for as long. */
 TEST_TIMES(another_choice_finds_what_was_learned, CHOICE_PAIRS) {
     struct pair pair = pair_of(_i);
-    struct vpa_knowledge *k = vpa_knowledge_new(pair.from, t0);
+    k = vpa_knowledge_new(pair.from, t0);
     struct vpa_knowledge *always = vpa_knowledge_new(pair.to, t0);
     vpa_time t = live(k);
 
@@ -602,7 +560,6 @@ TEST_TIMES(another_choice_finds_what_was_learned, CHOICE_PAIRS) {
     ck_assert_mem_eq(&e, &expected, sizeof(e));
     vpa_knowledge_free(changed);
     vpa_knowledge_free(always);
-    vpa_knowledge_free(k);
     vpa_method_unref(pair.from);
     vpa_method_unref(pair.to);
 }
@@ -619,7 +576,7 @@ static void empty_part(char *text, enum vpa_kind kind, const char *part)
 
 TEST_TIMES(states_of_before_do_not_fall_to_what_came_since, CHOICE_PAIRS) {
     struct pair pair = pair_of(_i);
-    struct vpa_knowledge *k = vpa_knowledge_new(pair.from, t0);
+    k = vpa_knowledge_new(pair.from, t0);
     struct vpa_knowledge *always = vpa_knowledge_new(pair.to, t0);
     vpa_time t = live(k);
     const struct vpa_json *root;
@@ -640,7 +597,6 @@ TEST_TIMES(states_of_before_do_not_fall_to_what_came_since, CHOICE_PAIRS) {
     ck_assert_int_le(target, pair.kind == VPA_KIND_CPU ? 2420 : 730 * MI);
     vpa_knowledge_free(changed);
     vpa_knowledge_free(always);
-    vpa_knowledge_free(k);
     vpa_method_unref(pair.from);
     vpa_method_unref(pair.to);
 }

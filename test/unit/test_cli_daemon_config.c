@@ -2,11 +2,10 @@
 #include <check.h>
 #include <string.h>
 
-#include "client_fixture.h"
+#include "cli_fixture.h"
 #include "daemon_config.h"
 #include "suite.h"
 
-static struct cli cli;
 static const char *named, *kube_system, *anywhere; /* answers; NULL: 404, and 403 for a list */
 static size_t requests;
 
@@ -27,18 +26,7 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
 
 static void setup(void)
 {
-    cli_init(&cli);
-    cli.command = cli_command_find("why");
-    start_client(serve, 1772366400, 3);
-    cli.loop = loop;
-    cli.client = client;
-}
-
-static void teardown(void)
-{
-    stop_client();
-    cli.client = NULL;
-    cli_release(&cli);
+    start_cli(serve, "why");
 }
 
 #define RUNS(NAME, IMAGE, REPLICAS)                                                                \
@@ -46,7 +34,6 @@ static void teardown(void)
     "\"containers\":[{\"name\":\"d\",\"image\":\"" IMAGE "\",\"args\":[\"--min-replicas=" REPLICAS \
     "\"]}]}}}}"
 #define NONE "{\"items\":[]}"
-#define LIST(...) "{\"items\":[" __VA_ARGS__ "]}"
 
 static const struct {
     const char *named, *kube_system, *anywhere;
@@ -139,5 +126,5 @@ TEST_TIMES(a_webhook_of_another_image_has_its_flags, 2) {
 
 int main(void)
 {
-    return run_tests("cli daemon config", setup, teardown);
+    return run_tests("cli daemon config", setup, stop_cli);
 }

@@ -4,12 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client_fixture.h"
-#include "cli.h"
+#include "cli_fixture.h"
 #include "suite.h"
 #include "vpa/base/str.h"
 
-static struct cli cli;
 static const char *vpas;    /* items of the list */
 static const char *webhook; /* flags of the webhook's Deployment */
 static const char *ranges;  /* items of the list of LimitRanges; NULL: it is refused */
@@ -57,11 +55,7 @@ static void setup(void)
 
     webhook = "";
     ranges = "";
-    cli_init(&cli);
-    cli.command = cli_command_find("diff");
-    start_client(serve, 1772366400, 3);
-    cli.loop = loop;
-    cli.client = client;
+    start_cli(serve, "diff");
     cli.transport = transport;
     cli.ns = "shop";
     cli.args = (const char **)(void *)args;
@@ -70,11 +64,8 @@ static void setup(void)
 
 static void teardown(void)
 {
-    stop_client();
-    cli.client = NULL;
-    cli.transport = NULL;
     cli.args = NULL;
-    cli_release(&cli);
+    stop_cli();
 }
 
 static const struct {

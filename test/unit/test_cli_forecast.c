@@ -3,14 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client_fixture.h"
+#include "cli_fixture.h"
 #include "decisions.h"
 #include "forecast.h"
 #include "preview.h"
 #include "suite.h"
 #include "vpa/base/str.h"
 
-static struct cli cli;
 static const char *deployments; /* items of the lists */
 static const char *panic;       /* the namespace where the button is pressed; NULL: none */
 static const char *lease_at;    /* the namespace of the only Lease */
@@ -106,11 +105,7 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
 
 static void setup(void)
 {
-    cli_init(&cli);
-    cli.command = cli_command_find("why");
-    start_client(serve, 1772366400, 3); /* 2026-03-01T12:00:00Z */
-    cli.loop = loop;
-    cli.client = client;
+    start_cli(serve, "why");
     cli.transport = transport;
     deployments = RUNS("vpa", "x-updater", "r/vpa-updater:1", "");
     panic = NULL;
@@ -124,10 +119,7 @@ static void setup(void)
 static void teardown(void)
 {
     unsetenv("NAMESPACE");
-    stop_client();
-    cli.client = NULL;
-    cli.transport = NULL;
-    cli_release(&cli);
+    stop_cli();
 }
 
 static const struct {

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include "lab.h"
@@ -12,39 +11,27 @@
 #include "lab_measure.h"
 #include "lab_prometheus.h"
 #include "suite.h"
+#include "temp_folder.h"
 
 #define HEADER "timestamp_seconds,cpu_cores,memory_bytes\n"
 
-static char folder[] = "/tmp/lab-XXXXXX";
-static char path[64];
+static const char *path; /* of the file that was put last */
 static struct vpa_error err;
 
 static void setup(void)
 {
-    memcpy(folder, "/tmp/lab-XXXXXX", sizeof(folder)); /* mkdtemp has used it up */
-    ck_assert_ptr_nonnull(mkdtemp(folder));
+    temp_folder_make();
     err = (struct vpa_error){0};
 }
 
 static const char *put(const char *name, const char *text)
 {
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
-    FILE *f = fopen(path, "w");
-    ck_assert_ptr_nonnull(f);
-    fputs(text, f);
-    fclose(f);
-    return path;
+    return path = temp_put(name, text);
 }
 
 static void teardown(void)
 {
-    static const char *const names[] = {"t.csv", "t.csv.gz", "u.csv", "index.jsonl"};
-
-    for (size_t i = 0; i < VPA_COUNT(names); i++) {
-        snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
-        unlink(path);
-    }
-    rmdir(folder);
+    temp_folder_remove();
 }
 
 /* ---- reading ---- */
@@ -71,7 +58,7 @@ TEST(samples_fold_into_windows) {
 TEST(compressed_is_the_same) {
     struct lab_trace t;
 
-    snprintf(path, sizeof(path), "%s/t.csv.gz", folder);
+    path = temp_path("t.csv.gz");
     gzFile f = gzopen(path, "wb");
     gzputs(f, HEADER "0,0.5,\n");
     gzclose(f);
@@ -114,13 +101,13 @@ TEST(folders_with_and_without_an_index) {
 
     put("t.csv", HEADER "0,1,\n");
     put("u.csv", HEADER "0,1,5\n300,1,5\n");
-    ck_assert_int_eq(lab_traces_read(folder, &t, &err), 0);
+    ck_assert_int_eq(lab_traces_read(temp_folder(), &t, &err), 0);
     ck_assert_uint_eq(t.count, 2);
     ck_assert_str_eq(t.items[1].id, "u");
     lab_traces_release(&t);
     put("index.jsonl", "{\"id\":\"a\",\"file\":\"u.csv\",\"group\":\"g\",\"cls\":\"long\","
                        "\"resources\":[\"cpu\"],\"interval_seconds\":60,\"score_until\":300}\n\n");
-    ck_assert_int_eq(lab_traces_read(folder, &t, &err), 0);
+    ck_assert_int_eq(lab_traces_read(temp_folder(), &t, &err), 0);
     ck_assert_uint_eq(t.count, 1);
     ck_assert_str_eq(t.items[0].group, "g");
     ck_assert(t.items[0].is_long);
@@ -145,14 +132,14 @@ TEST_EACH(what_is_no_index_is_told, broken_indexes) {
 
     put("t.csv", HEADER "0,1,\n");
     put("index.jsonl", broken_indexes[_i].text);
-    ck_assert_int_eq(lab_traces_read(folder, &t, &err), -1);
+    ck_assert_int_eq(lab_traces_read(temp_folder(), &t, &err), -1);
     ck_assert_msg(strstr(err.text, broken_indexes[_i].says) != NULL, "%s", err.text);
 }
 
 TEST(an_empty_folder_is_told) {
     struct lab_traces t;
 
-    ck_assert_int_eq(lab_traces_read(folder, &t, &err), -1);
+    ck_assert_int_eq(lab_traces_read(temp_folder(), &t, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "neither index.jsonl nor"));
     ck_assert_int_eq(lab_traces_read("/no/such/folder", &t, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "/no/such/folder"));

@@ -5,28 +5,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lab.h"
 #include "lab_folder.h"
 #include "lab_top.h"
 #include "suite.h"
+#include "temp_folder.h"
 #include "manual_clock.h"
 #include "sim_cluster.h"
 #include "vpa/base/str.h"
 #include "vpa/daemon/clock.h"
 #include "vpa/model/algorithm.h"
 
-static char folder[] = "/tmp/lab-XXXXXX";
-static char path[64];
+static const char *path; /* of the file that was put last */
 static struct vpa_error err;
 static struct cli cli;
 static bool help;
 
 static void setup(void)
 {
-    memcpy(folder, "/tmp/lab-XXXXXX", sizeof(folder)); /* mkdtemp has used it up */
-    ck_assert_ptr_nonnull(mkdtemp(folder));
+    temp_folder_make();
     err = (struct vpa_error){0};
     cli_init(&cli);
     cli.command = &cli_lab;
@@ -34,23 +32,12 @@ static void setup(void)
 
 static const char *put(const char *name, const char *text)
 {
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
-    FILE *f = fopen(path, "w");
-    ck_assert_ptr_nonnull(f);
-    fputs(text, f);
-    fclose(f);
-    return path;
+    return path = temp_put(name, text);
 }
 
 static void teardown(void)
 {
-    static const char *const names[] = {"shop.top", "t.csv", "c.yaml"};
-
-    for (size_t i = 0; i < VPA_COUNT(names); i++) {
-        snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
-        unlink(path);
-    }
-    rmdir(folder);
+    temp_folder_remove();
     cli_release(&cli);
 }
 
@@ -207,7 +194,7 @@ TEST(folders_hold_recordings) {
     put("t.csv", "timestamp_seconds,cpu_cores,memory_bytes\n0,1,\n");
     put("shop.top", STAMP "NAMESPACE POD NAME CPU(cores) MEMORY(bytes)\nshop web-1 app 1m 1Mi\n"
                           "shop web-2 app 1m 1Mi\n");
-    ck_assert_msg(lab_traces_read(folder, &t, &err) == 0, "%s", err.text);
+    ck_assert_msg(lab_traces_read(temp_folder(), &t, &err) == 0, "%s", err.text);
     ck_assert_uint_eq(t.count, 3);
     ck_assert_str_eq(t.items[0].id, "shop/web-1/app");
     ck_assert_str_eq(t.items[0].group, "shop");

@@ -3,14 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client_fixture.h"
+#include "cli_fixture.h"
 #include "lists.h"
 #include "suite.h"
 #include "vpa/base/str.h"
 
 #define OBJECT_BYTES ((size_t)512 << 10)
 
-static struct cli cli;
 static struct vpa_memory_stream *stream;
 static struct vpa_timer *timer;
 static char *object;
@@ -54,10 +53,7 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
 
 static void setup(void)
 {
-    cli_init(&cli);
-    start_client(serve, 1772366400, 3);
-    cli.loop = loop;
-    cli.client = client;
+    start_cli(serve, NULL);
     objects = lists = silent = 0;
     vpa_auto_free char *name = vpa_xcalloc(1, OBJECT_BYTES + 1);
     memset(name, 'x', OBJECT_BYTES);
@@ -70,9 +66,7 @@ static void teardown(void)
 {
     vpa_timer_free(timer);
     free(object);
-    stop_client();
-    cli.client = NULL;
-    cli_release(&cli);
+    stop_cli();
 }
 
 static int on_object(void *ctx, const struct vpa_json *json, struct vpa_error *err)

@@ -4,12 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client_fixture.h"
-#include "cli.h"
+#include "cli_fixture.h"
 #include "suite.h"
 #include "vpa/base/str.h"
 
-static struct cli cli;
 static const char *checkpoints; /* a list */
 
 #define BOUNDS(CPU, MEMORY) "{\"cpu\":\"" CPU "\",\"memory\":\"" MEMORY "\"}"
@@ -32,19 +30,8 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
 
 static void setup(void)
 {
-    cli_init(&cli);
-    cli.command = cli_command_find("show");
-    start_client(serve, 1772366400, 3);
-    cli.loop = loop;
-    cli.client = client;
+    start_cli(serve, "show");
     cli.ns = "default";
-}
-
-static void teardown(void)
-{
-    stop_client();
-    cli.client = NULL;
-    cli_release(&cli);
 }
 
 /* The command's answer to "web --recommender-flags=FLAGS -o FORM". */
@@ -73,7 +60,6 @@ static int run(const char *flags, const char *form)
 #define BROKEN ",\"memoryHistogram\":{\"totalWeight\":1,\"bucketWeights\":{\"9999\":10000}}"
 #define ASIDE                                                                                      \
     ",\"annotations\":{\"vpa.autoscaling.k8s.io/unreadable-since\":\"2026-03-01T00:00:00Z\"}"
-#define LIST(...) "{\"items\":[" __VA_ARGS__ "]}"
 
 static size_t count_of(const char *word)
 {
@@ -152,5 +138,5 @@ TEST_EACH(why_there_is_no_picture_is_told, none) {
 
 int main(void)
 {
-    return run_tests("cli show", setup, teardown);
+    return run_tests("cli show", setup, stop_cli);
 }

@@ -2,11 +2,9 @@
 #include <check.h>
 #include <string.h>
 
-#include "client_fixture.h"
-#include "cli.h"
+#include "cli_fixture.h"
 #include "suite.h"
 
-static struct cli cli;
 static const char *kube_system, *everywhere; /* lists; NULL: 403 */
 
 static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
@@ -24,24 +22,12 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
 
 static void setup(void)
 {
-    cli_init(&cli);
-    cli.command = cli_command_find("version");
-    start_client(serve, 1772366400, 3);
-    cli.loop = loop;
-    cli.client = client;
-}
-
-static void teardown(void)
-{
-    stop_client();
-    cli.client = NULL;
-    cli_release(&cli);
+    start_cli(serve, "version");
 }
 
 #define RUNS(NS, IMAGE)                                                                            \
     "{\"metadata\":{\"name\":\"d\",\"namespace\":\"" NS "\"},\"spec\":{\"template\":{\"spec\":{"   \
     "\"containers\":[{\"name\":\"d\",\"image\":\"" IMAGE "\"}]}}}}"
-#define LIST(...) "{\"items\":[" __VA_ARGS__ "]}"
 
 static const struct {
     const char *kube_system, *everywhere;
@@ -84,5 +70,5 @@ TEST_EACH(daemons_are_found_wherever_they_run, installations) {
 
 int main(void)
 {
-    return run_tests("cli version", setup, teardown);
+    return run_tests("cli version", setup, stop_cli);
 }

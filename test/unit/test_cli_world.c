@@ -3,14 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client_fixture.h"
+#include "cli_fixture.h"
 #include "dry_transport.h"
 #include "report.h"
 #include "suite.h"
 #include "world.h"
 #include "vpa/base/str.h"
 
-static struct cli cli;
 static bool forbidden; /* to list pods */
 static size_t pages;   /* of pods; beyond it the last token leads on */
 
@@ -47,19 +46,8 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
 static void setup(void)
 {
     forbidden = false;
-    cli_init(&cli);
-    start_client(serve, 1772366400, 3);
-    cli.loop = loop;
-    cli.client = client;
-    cli.command = cli_command_find("top");
+    start_cli(serve, "top");
     pages = 1;
-}
-
-static void teardown(void)
-{
-    stop_client();
-    cli.client = NULL;
-    cli_release(&cli);
 }
 
 static void read_once(void)
@@ -163,5 +151,5 @@ TEST(behind_a_dry_run_a_refused_list_is_empty_and_told) {
 
 int main(void)
 {
-    return run_tests("cli world", setup, teardown);
+    return run_tests("cli world", setup, stop_cli);
 }

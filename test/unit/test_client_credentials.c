@@ -2,14 +2,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "client_fixture.h"
 #include "suite.h"
+#include "temp_folder.h"
 #include "vpa/base/str.h"
 #include "vpa/kube/config.h"
 
-static char dir[32];
 static int served;
 static char authorization[64]; /* of the last request */
 
@@ -24,29 +23,15 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
 
 static void setup(void)
 {
-    snprintf(dir, sizeof(dir), "/tmp/plumb-client-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
+    temp_folder_make();
     start_client(serve, 1772366400, 3);
     served = 0;
 }
 
 static void teardown(void)
 {
-    vpa_auto_free char *token = vpa_xprintf("%s/token", dir);
-
-    unlink(token);
-    rmdir(dir);
+    temp_folder_remove();
     stop_client();
-}
-
-static void put_token(const char *text)
-{
-    vpa_auto_free char *path = vpa_xprintf("%s/token", dir);
-    FILE *file = fopen(path, "w");
-
-    ck_assert_ptr_nonnull(file);
-    fputs(text, file);
-    fclose(file);
 }
 
 static struct vpa_kube_client *client_with(struct vpa_kube_config *config)
@@ -74,7 +59,7 @@ TEST(a_token_that_cannot_be_read_fails_the_request) {
     vpa_auto_arena arena = {0};
     struct vpa_kube_result result;
     struct vpa_error err = {0};
-    struct vpa_kube_config *config = vpa_kube_config_parse(yaml, strlen(yaml), dir, &err);
+    struct vpa_kube_config *config = vpa_kube_config_parse(yaml, strlen(yaml), temp_folder(), &err);
 
     ck_assert_msg(config != NULL, "%s", err.text);
     struct vpa_kube_client *c = client_with(config);
@@ -82,7 +67,7 @@ TEST(a_token_that_cannot_be_read_fails_the_request) {
     ck_assert_msg(strstr(err.text, "token") != NULL, "%s", err.text);
     ck_assert_int_eq(served, 0);
     ck_assert_uint_eq(vpa_kube_client_in_flight(c), 0);
-    put_token("t1\n");
+    temp_put("token", "t1\n");
     ck_assert_int_eq(vpa_kube_do(c, &call, &arena, &result, &err), 0);
     ck_assert_int_eq(served, 1);
     ck_assert_str_eq(authorization, "Bearer t1");

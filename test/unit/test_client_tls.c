@@ -8,51 +8,36 @@
 
 #include "captured_log.h"
 #include "suite.h"
+#include "temp_folder.h"
 #include "../../src/net/client_tls.h"
 #include "vpa/base/mem.h"
 #include "vpa/net/tls.h"
 
 #define NOW vpa_time_from_unix(1767225600, 0)
 
-static char dir[64], ca_path[96], cert_path[96], key_path[96];
+static const char *ca_path, *cert_path, *key_path;
 static struct vpa_tls_pair ca, other_ca, pair, other;
 static struct vpa_error err;
-
-static void put(const char *path, const char *text)
-{
-    FILE *f = fopen(path, "w");
-
-    ck_assert_ptr_nonnull(f);
-    fputs(text, f);
-    fclose(f);
-}
 
 static void setup(void)
 {
     static const char *const names[] = {"x"};
 
-    snprintf(dir, sizeof(dir), "/tmp/plumb-tls-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
-    snprintf(ca_path, sizeof(ca_path), "%s/ca", dir);
-    snprintf(cert_path, sizeof(cert_path), "%s/cert", dir);
-    snprintf(key_path, sizeof(key_path), "%s/key", dir);
+    temp_folder_make();
     ck_assert_int_eq(vpa_tls_create_ca("a", NOW, VPA_HOUR, &ca, &err), 0);
     ck_assert_int_eq(vpa_tls_create_ca("b", NOW, VPA_HOUR, &other_ca, &err), 0);
     ck_assert_int_eq(vpa_tls_create_certificate(&ca, names, 1, true, NOW, VPA_HOUR, &pair, &err),
                      0);
     ck_assert_int_eq(vpa_tls_create_certificate(&ca, names, 1, true, NOW, VPA_HOUR, &other, &err),
                      0);
-    put(ca_path, ca.cert_pem);
-    put(cert_path, pair.cert_pem);
-    put(key_path, pair.key_pem);
+    ca_path = temp_put("ca", ca.cert_pem);
+    cert_path = temp_put("cert", pair.cert_pem);
+    key_path = temp_put("key", pair.key_pem);
 }
 
 static void teardown(void)
 {
-    unlink(ca_path);
-    unlink(cert_path);
-    unlink(key_path);
-    rmdir(dir);
+    temp_folder_remove();
     vpa_tls_pair_release(&ca);
     vpa_tls_pair_release(&other_ca);
     vpa_tls_pair_release(&pair);
@@ -66,14 +51,14 @@ TEST(files_are_read_again) {
     const int64_t step = CLIENT_TLS_RELOAD;
 
     ck_assert_int_eq(client_tls_load(&tls, &o, 0, &err), 0);
-    put(ca_path, other_ca.cert_pem);
+    temp_put("ca", other_ca.cert_pem);
     client_tls_refresh(&tls, step - 1);
     ck_assert_str_eq(tls.ca.pem, ca.cert_pem);
     client_tls_refresh(&tls, step);
     ck_assert_str_eq(tls.ca.pem, other_ca.cert_pem);
     static const char *const bad[] = {"", "junk", "-----BEGIN CERTIFICATE-----\nMII"};
     for (size_t i = 0; i < VPA_COUNT(bad); i++) {
-        put(ca_path, bad[i]);
+        temp_put("ca", bad[i]);
         client_tls_refresh(&tls, (2 + (int64_t)i) * step);
         ck_assert_str_eq(tls.ca.pem, other_ca.cert_pem);
     }
@@ -81,10 +66,10 @@ TEST(files_are_read_again) {
     client_tls_refresh(&tls, 10 * step);
     ck_assert_str_eq(tls.ca.pem, other_ca.cert_pem);
     /* half a rotation: the new certificate with the old key */
-    put(cert_path, other.cert_pem);
+    temp_put("cert", other.cert_pem);
     client_tls_refresh(&tls, 11 * step);
     ck_assert_str_eq(tls.cert.pem, pair.cert_pem);
-    put(key_path, other.key_pem);
+    temp_put("key", other.key_pem);
     client_tls_refresh(&tls, 12 * step);
     ck_assert_str_eq(tls.cert.pem, other.cert_pem);
     ck_assert_str_eq(tls.key.pem, other.key_pem);
@@ -97,7 +82,7 @@ TEST(files_are_read_again) {
 /* The file holds that text at the next look: what is used then, and how many warnings there are. */
 static void look_at(struct client_tls *tls, const char *text, const char *used, size_t warnings)
 {
-    put(ca_path, text);
+    temp_put("ca", text);
     forget_log();
     client_tls_refresh(tls, tls->checked + CLIENT_TLS_RELOAD);
     ck_assert_str_eq(tls->ca.pem, used);
@@ -129,9 +114,9 @@ TEST_EACH(a_bundle_of_which_a_part_cannot_be_read, parts) {
     vpa_auto_free char *grown = vpa_xprintf("%s\n", damaged);
     vpa_auto_free char *whole = vpa_xprintf("# ours\n%s%s", ca.cert_pem, other_ca.cert_pem);
 
-    put(ca_path, other_ca.cert_pem);
+    temp_put("ca", other_ca.cert_pem);
     ck_assert_int_eq(client_tls_load(&old, &o, 0, &err), 0);
-    put(ca_path, damaged);
+    temp_put("ca", damaged);
     ck_assert_int_eq(client_tls_load(&tls, &o, 0, &err), 0);
     ck_assert_str_eq(tls.ca.pem, ca.cert_pem);
     ck_assert_uint_eq(tls.ca.len, strlen(ca.cert_pem));

@@ -400,5 +400,5 @@ TEST_EACH(every_loaded_history_ages, dated) {
 
 int main(void)
 {
-    return run_tests("cluster_history", setup, teardown);
+    return run_tests("cluster_history", setup_history, teardown);
 }

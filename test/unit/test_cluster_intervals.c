@@ -367,5 +367,5 @@ TEST(restart_keeps_the_history) {
 
 int main(void)
 {
-    return run_tests("cluster_intervals", setup, teardown);
+    return run_tests("cluster_intervals", setup_history, teardown);
 }

@@ -1,51 +1,11 @@
 /* VPAs of the cluster: selectors and their changes, unresolved targets, settings, order. */
-#include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "../../src/model/cluster_private.h"
+#include "cluster_fixture.h"
 #include "objects.h"
-#include "model_fixture.h"
-
-static struct vpa_aggregation global;
-static struct vpa_arena arena;
-static struct vpa_cluster *c;
-static vpa_time now;
-
-static void setup(void)
-{
-    struct vpa_cluster_options options = {.aggregation = &global};
-
-    vpa_aggregation_init(&global);
-    vpa_arena_init(&arena, 0);
-    now = at("2026-01-15T13:00:00Z");
-    c = vpa_cluster_new(&options);
-}
-
-static void teardown(void)
-{
-    vpa_cluster_free(c);
-    vpa_aggregation_release(&global);
-    vpa_arena_release(&arena);
-}
-
-static struct vpa_autoscaler *put(const char *name, const char *selector)
-{
-    return vpa_cluster_put_vpa(c, simple_vpa(&arena, name),
-                               selector ? selector_of(&arena, selector) : NULL, NULL, now);
-}
-
-static void put_pod(const char *name, const char *labels)
-{
-    vpa_cluster_put_pod(c, simple_pod(&arena, name, labels), NULL, now);
-}
 
 static void use(const char *pod, vpa_time t)
 {
-    struct vpa_error err;
-
-    ck_assert_int_eq(add_sample(c, CONTAINER("ns", pod, "app"), VPA_KIND_CPU, t, 500, now, &err),
-                     0);
+    ck_assert_int_eq(sample(pod, VPA_KIND_CPU, t, 500), 0);
 }
 
 static int64_t samples(struct vpa_autoscaler *v)
@@ -95,7 +55,7 @@ TEST(put_find_remove) {
     ck_assert_ptr_nonnull(vpa_autoscaler_selector(v)); /* the last one */
     ck_assert(vpa_cluster_remove_vpa(c, "ns", "v"));
     ck_assert(!vpa_cluster_remove_vpa(c, "ns", "v"));
-    ck_assert_ptr_null(vpa_autoscaler_selector(put("w", NULL)));
+    ck_assert_ptr_null(vpa_autoscaler_selector(put_vpa("w", NULL)));
 }
 
 TEST(listed_by_namespace_and_name) {
@@ -139,10 +99,10 @@ static const struct {
 TEST_EACH(selector_changes, changes) {
     put_pod("a", "{\"app\":\"web\"}");
     put_pod("b", "{\"app\":\"db\"}");
-    put("v", changes[_i].before);
-    ck_assert_uint_eq(vpa_autoscaler_pod_count(put("v", changes[_i].after)), changes[_i].pods);
+    put_vpa("v", changes[_i].before);
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(put_vpa("v", changes[_i].after)), changes[_i].pods);
     put_pod("c", "{\"app\":\"more\"}");
-    ck_assert_uint_eq(vpa_autoscaler_pod_count(put("v", "")), 3);
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(put_vpa("v", "")), 3);
 }
 
 /* Both have the empty text: the change between them goes unnoticed, as upstream. */
@@ -153,8 +113,8 @@ TEST(nothing_and_everything_look_the_same) {
     put_pod("a", "{\"app\":\"web\"}");
     struct vpa_autoscaler *v = vpa_cluster_put_vpa(c, object, &nothing, NULL, now);
     ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 0);
-    ck_assert_uint_eq(vpa_autoscaler_pod_count(put("v", "")), 0);
-    ck_assert_uint_eq(vpa_autoscaler_pod_count(put("v", "app=web")), 1);
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(put_vpa("v", "")), 0);
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(put_vpa("v", "app=web")), 1);
     vpa_cluster_put_vpa(c, object, &nothing, NULL, now);
     ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 0);
 }
@@ -183,13 +143,13 @@ TEST(targets_have_texts) {
 
 /* Decision U2. */
 TEST(history_survives_an_unresolved_target) {
-    struct vpa_autoscaler *v = put("v", "app=web");
+    struct vpa_autoscaler *v = put_vpa("v", "app=web");
 
     load("v");
     put_pod("a", "{\"app\":\"web\"}");
     use("a", now);
     ck_assert_int_eq(samples(v), 31);
-    put("v", NULL);
+    put_vpa("v", NULL);
     ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 0);
     size_t count;
     const char **pods = vpa_autoscaler_pods(v, &count);
@@ -199,22 +159,22 @@ TEST(history_survives_an_unresolved_target) {
     put_pod("b", "{\"app\":\"web\",\"x\":\"1\"}"); /* found by the last selector */
     use("b", now);
     ck_assert_int_eq(samples(v), 32);
-    put("v", "app=web");
+    put_vpa("v", "app=web");
     ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 2);
     ck_assert_int_eq(samples(v), 32);
 }
 
 TEST(loaded_history_survives_a_new_selector_but_not_the_vpa) {
-    struct vpa_autoscaler *v = put("v", "app=web");
+    struct vpa_autoscaler *v = put_vpa("v", "app=web");
 
     load("v");
     load("v"); /* replaces */
     put_pod("a", "{\"app\":\"web\"}");
     use("a", now);
-    put("v", "app=db");
+    put_vpa("v", "app=db");
     ck_assert_int_eq(samples(v), 30);
     vpa_cluster_remove_vpa(c, "ns", "v");
-    v = put("v", "app=web");
+    v = put_vpa("v", "app=web");
     ck_assert_int_eq(samples(v), 1); /* the aggregate lives on */
 }
 
@@ -257,7 +217,7 @@ TEST(many_vpas_share_a_pair) {
     for (int i = 0; i < 50; i++) {
         snprintf(name, sizeof(name), "v%d", i);
         snprintf(selector, sizeof(selector), "managed-by=helm,app=s%d", i);
-        put(name, selector);
+        put_vpa(name, selector);
     }
     for (int i = 0; i < 50; i++) {
         snprintf(name, sizeof(name), "p%d", i);
@@ -276,9 +236,9 @@ TEST(many_vpas_share_a_pair) {
 }
 
 TEST(several_vpas_on_one_pod) {
-    struct vpa_autoscaler *b = put("b", "app=web");
-    struct vpa_autoscaler *a = put("a", "app");
-    struct vpa_autoscaler *z = put("z", "app in (web,db)");
+    struct vpa_autoscaler *b = put_vpa("b", "app=web");
+    struct vpa_autoscaler *a = put_vpa("a", "app");
+    struct vpa_autoscaler *z = put_vpa("z", "app in (web,db)");
 
     put_pod("p", "{\"app\":\"web\"}");
     use("p", now);
@@ -304,8 +264,8 @@ TEST(vpas_in_numbers_find_their_pods) {
     }
     for (int i = 0; i < 50; i++) {
         snprintf(name, sizeof(name), "v%d", i);
-        put(name, "app=nobody");
-        put(name, vpa_arena_printf(&arena, "app=s%d", i));
+        put_vpa(name, "app=nobody");
+        put_vpa(name, vpa_arena_printf(&arena, "app=s%d", i));
     }
     vpa_cluster_remove_vpa(c, "ns", "v7"); /* before it was linked */
     ck_assert_int_eq(add_sample(c, CONTAINER("ns", "p1", "app"), VPA_KIND_CPU, now, 1, now, &err),
@@ -318,14 +278,14 @@ TEST(vpas_in_numbers_find_their_pods) {
         else
             ck_assert_uint_eq(vpa_autoscaler_pod_count(v), 4);
     }
-    ck_assert_uint_eq(vpa_autoscaler_pod_count(put("late", "app in (s1,s2)")), 8);
+    ck_assert_uint_eq(vpa_autoscaler_pod_count(put_vpa("late", "app in (s1,s2)")), 8);
 }
 
 /* Whichever requirement a VPA is filed under, it is found by all of them. */
 TEST(selectors_of_several_requirements) {
-    put("common", "app=web");
-    struct vpa_autoscaler *a = put("a", "app=web,tier=front");
-    struct vpa_autoscaler *b = put("b", "tier==front,app in (web)");
+    put_vpa("common", "app=web");
+    struct vpa_autoscaler *a = put_vpa("a", "app=web,tier=front");
+    struct vpa_autoscaler *b = put_vpa("b", "tier==front,app in (web)");
     put_pod("p", "{\"app\":\"web\",\"tier\":\"front\"}");
     put_pod("q", "{\"app\":\"web\",\"tier\":\"back\"}");
     ck_assert_uint_eq(vpa_autoscaler_pod_count(a), 1);
@@ -355,7 +315,7 @@ static const struct {
 TEST_EACH(selectors_are_looked_up_by_their_values, filed) {
     const char *const labels[] = {"{\"app\":\"web\"}", "{\"app\":\"db\"}"};
 
-    put("v", filed[_i].selector);
+    put_vpa("v", filed[_i].selector);
     for (int i = 0; i < 2; i++) {
         put_pod(i ? "db" : "web", labels[i]);
         struct vpa_pod *pod = simple_pod(&arena, "again", labels[i]);
@@ -383,8 +343,8 @@ static void see_overlap(void *ctx, const struct vpa_labels *labels,
 TEST(overlaps_are_shown) {
     struct overlap overlap = {0};
 
-    put("b", "app=web");
-    put("a", "app");
+    put_vpa("b", "app=web");
+    put_vpa("a", "app");
     put_pod("p", "{\"app\":\"db\"}");
     vpa_cluster_visit_overlaps(c, 2, see_overlap, &overlap);
     ck_assert_int_eq(overlap.calls, 0);
@@ -393,17 +353,17 @@ TEST(overlaps_are_shown) {
     ck_assert_int_eq(overlap.calls, 1);
     ck_assert_uint_eq(overlap.count, 2);
     ck_assert_str_eq(overlap.first, "a");
-    put("a", NULL); /* unresolved: takes no part */
+    put_vpa("a", NULL); /* unresolved: takes no part */
     vpa_cluster_visit_overlaps(c, 2, see_overlap, &overlap);
     ck_assert_int_eq(overlap.calls, 1);
-    put("a", "app");
+    put_vpa("a", "app");
     vpa_cluster_remove_pod(c, "ns", "q");
     vpa_cluster_visit_overlaps(c, 2, see_overlap, &overlap);
     ck_assert_int_eq(overlap.calls, 1);
 }
 
 TEST(groups_come_and_go) {
-    struct vpa_autoscaler *v = put("v", "app=web");
+    struct vpa_autoscaler *v = put_vpa("v", "app=web");
 
     for (int i = 0; i < 20; i++)
         put_pod(vpa_arena_printf(&arena, "p%d", i),

@@ -101,7 +101,7 @@ static const struct {
 
 TEST_EACH(refuses, refused) {
     struct vpa_kube_config *config =
-        vpa_kube_config_parse(refused[_i].text, strlen(refused[_i].text), dir, &err);
+        vpa_kube_config_parse(refused[_i].text, strlen(refused[_i].text), temp_folder(), &err);
 
     ck_assert_ptr_null(config);
     ck_assert_msg(vpa_str_starts_with(err.text, refused[_i].error), "%s", err.text);
@@ -172,7 +172,7 @@ TEST(impersonation_is_bounded) {
             vpa_buf_printf(&text, "%sg%d", i ? ", " : "", i);
         vpa_buf_puts(&text, "]\n");
         struct vpa_kube_config *config =
-            vpa_kube_config_parse(vpa_buf_text(&text), text.len, dir, &err);
+            vpa_kube_config_parse(vpa_buf_text(&text), text.len, temp_folder(), &err);
         if (groups == 30) {
             const char *found = header(config, 0, "Impersonate-Group");
             ck_assert_str_eq(found + strlen(found) - 4, "|g29");
@@ -203,15 +203,15 @@ TEST(hands_tls_to_the_client) {
 
 TEST(resolves_files_beside_the_config) {
     struct vpa_http_client_options o;
-    vpa_auto_free char *path = vpa_xprintf("%s/config", dir), *ca = vpa_xprintf("%s/ca.crt", dir);
-    vpa_auto_free char *cert = vpa_xprintf("%s/my.crt", dir);
-    vpa_auto_free char *key = vpa_xprintf("%s/my.key", dir);
+    const char *path = temp_path("config"), *ca = temp_path("ca.crt");
+    const char *cert = temp_path("my.crt");
+    const char *key = temp_path("my.key");
 
-    put_file("ca.crt", "x");
-    put_file("my.crt", "x");
-    put_file("my.key", "x");
-    put_file("token", " filetoken\n");
-    put_file("config", CONTEXT CLUSTER("    certificate-authority: ca.crt\n")
+    temp_put("ca.crt", "x");
+    temp_put("my.crt", "x");
+    temp_put("my.key", "x");
+    temp_put("token", " filetoken\n");
+    temp_put("config", CONTEXT CLUSTER("    certificate-authority: ca.crt\n")
                            USER("    tokenFile: token\n    client-certificate: my.crt\n"
                                 "    client-key: my.key\n"));
     struct vpa_kube_config *config = vpa_kube_config_load(path, &err);
@@ -227,10 +227,10 @@ TEST(resolves_files_beside_the_config) {
 }
 
 TEST(chooses_a_context) {
-    vpa_auto_free char *path = vpa_xprintf("%s/config", dir);
+    const char *path = temp_path("config");
     struct vpa_kube_config *config;
 
-    put_file("config", "current-context: a\n"
+    temp_put("config", "current-context: a\n"
                        "contexts:\n- {name: a, context: {cluster: one}}\n"
                        "- {name: b, context: {cluster: two, namespace: shop}}\n"
                        "clusters:\n- {name: one, cluster: {server: 'http://one:1'}}\n"
@@ -251,5 +251,5 @@ TEST(chooses_a_context) {
 
 int main(void)
 {
-    return run_tests("config", setup, teardown);
+    return run_tests("config", temp_folder_make, temp_folder_remove);
 }

@@ -5,18 +5,18 @@
 #include "vpa/net/tls.h"
 
 TEST(in_cluster) {
-    ck_assert_ptr_null(vpa_kube_config_in_cluster("", "443", dir, &err));
+    ck_assert_ptr_null(vpa_kube_config_in_cluster("", "443", temp_folder(), &err));
     ck_assert_str_eq(err.text,
                      "unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and "
                      "KUBERNETES_SERVICE_PORT must be defined");
-    ck_assert_ptr_null(vpa_kube_config_in_cluster("h", NULL, dir, &err));
-    ck_assert_ptr_null(vpa_kube_config_in_cluster("h", "1", dir, &err));
+    ck_assert_ptr_null(vpa_kube_config_in_cluster("h", NULL, temp_folder(), &err));
+    ck_assert_ptr_null(vpa_kube_config_in_cluster("h", "1", temp_folder(), &err));
     ck_assert_ptr_nonnull(strstr(err.text, "token"));
-    put_file("token", " \n");
-    ck_assert_ptr_null(vpa_kube_config_in_cluster("h", "1", dir, &err));
+    temp_put("token", " \n");
+    ck_assert_ptr_null(vpa_kube_config_in_cluster("h", "1", temp_folder(), &err));
     ck_assert_ptr_nonnull(strstr(err.text, "read empty token from file"));
-    put_file("token", "tok\n");
-    struct vpa_kube_config *config = vpa_kube_config_in_cluster("::1", "6443", dir, &err);
+    temp_put("token", "tok\n");
+    struct vpa_kube_config *config = vpa_kube_config_in_cluster("::1", "6443", temp_folder(), &err);
     ck_assert_str_eq(vpa_kube_config_server(config), "https://[::1]:6443");
     ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer tok");
     vpa_kube_config_free(config);
@@ -25,22 +25,22 @@ TEST(in_cluster) {
 TEST(tokens_are_read_again) {
     const int64_t s = VPA_SECOND;
 
-    put_file("token", "one");
-    struct vpa_kube_config *config = vpa_kube_config_in_cluster("h", "1", dir, &err);
-    put_file("token", "two");
+    temp_put("token", "one");
+    struct vpa_kube_config *config = vpa_kube_config_in_cluster("h", "1", temp_folder(), &err);
+    temp_put("token", "two");
     ck_assert_str_eq(header(config, 100 * s, "Authorization"), "Bearer one");
     ck_assert_str_eq(header(config, 149 * s, "Authorization"), "Bearer one");
     ck_assert_str_eq(header(config, 150 * s, "Authorization"), "Bearer two");
-    put_file("token", "three");
+    temp_put("token", "three");
     ck_assert_str_eq(header(config, 199 * s, "Authorization"), "Bearer two");
     ck_assert_str_eq(header(config, 200 * s, "Authorization"), "Bearer three");
-    put_file("token", "");
+    temp_put("token", "");
     ck_assert_str_eq(header(config, 300 * s, "Authorization"), "Bearer three"); /* kept */
-    put_file("token", "four");
+    temp_put("token", "four");
     ck_assert_str_eq(header(config, 301 * s, "Authorization"), "Bearer four");
     vpa_kube_config_free(config);
     /* inline and file: inline until the first re-read */
-    put_file("token", "fromfile");
+    temp_put("token", "fromfile");
     config = load(CONTEXT CLUSTER("") USER("    token: inline\n    tokenFile: token\n"));
     ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer inline");
     ck_assert_str_eq(header(config, 60 * s, "Authorization"), "Bearer fromfile");
@@ -57,23 +57,23 @@ TEST(tokens_are_read_again) {
 TEST(a_token_that_was_refused_is_read_again) {
     const int64_t s = VPA_SECOND;
 
-    put_file("token", "one");
-    struct vpa_kube_config *config = vpa_kube_config_in_cluster("h", "1", dir, &err);
+    temp_put("token", "one");
+    struct vpa_kube_config *config = vpa_kube_config_in_cluster("h", "1", temp_folder(), &err);
     ck_assert_str_eq(header(config, 100 * s, "Authorization"), "Bearer one");
-    put_file("token", "two");
+    temp_put("token", "two");
     ck_assert_str_eq(header(config, 101 * s, "Authorization"), "Bearer one");
     vpa_kube_config_unauthorized(config);
     ck_assert_str_eq(header(config, 102 * s, "Authorization"), "Bearer two");
-    put_file("token", "three"); /* not for every request that is refused */
+    temp_put("token", "three"); /* not for every request that is refused */
     vpa_kube_config_unauthorized(config);
     ck_assert_str_eq(header(config, 103 * s - 1, "Authorization"), "Bearer two");
     ck_assert_str_eq(header(config, 103 * s, "Authorization"), "Bearer three");
-    put_file("token", ""); /* it is being written */
+    temp_put("token", ""); /* it is being written */
     vpa_kube_config_unauthorized(config);
     ck_assert_str_eq(header(config, 105 * s, "Authorization"), "Bearer three");
-    put_file("token", "four");
+    temp_put("token", "four");
     ck_assert_str_eq(header(config, 106 * s, "Authorization"), "Bearer four");
-    put_file("token", "five");
+    temp_put("token", "five");
     ck_assert_str_eq(header(config, 155 * s, "Authorization"), "Bearer four");
     ck_assert_str_eq(header(config, 156 * s, "Authorization"), "Bearer five");
     vpa_kube_config_free(config);
@@ -83,17 +83,17 @@ TEST(a_token_that_was_refused_is_read_again) {
 TEST(a_token_that_cannot_be_read_is_told_once) {
     const int64_t s = VPA_SECOND;
 
-    put_file("token", "one");
-    struct vpa_kube_config *config = vpa_kube_config_in_cluster("h", "1", dir, &err);
+    temp_put("token", "one");
+    struct vpa_kube_config *config = vpa_kube_config_in_cluster("h", "1", temp_folder(), &err);
     ck_assert_str_eq(header(config, 0, "Authorization"), "Bearer one");
-    put_file("token", "");
+    temp_put("token", "");
     capture_log(0);
     for (int i = 0; i < 1000; i++)
         ck_assert_str_eq(header(config, 100 * s + i * s / 10, "Authorization"), "Bearer one");
     ck_assert_uint_eq(logged("Unable to rotate token"), 1);
-    put_file("token", "two");
+    temp_put("token", "two");
     ck_assert_str_eq(header(config, 201 * s, "Authorization"), "Bearer two");
-    put_file("token", "");
+    temp_put("token", "");
     for (int i = 0; i < 1000; i++)
         ck_assert_str_eq(header(config, 300 * s + i * s / 10, "Authorization"), "Bearer two");
     ck_assert_uint_eq(logged("Unable to rotate token"), 2);
@@ -108,18 +108,18 @@ static const struct {
 } authorities[] = {{"", true}, {"no PEM", false}, {NULL, false}};
 
 TEST_EACH(the_clusters_own_ca_is_trusted, authorities) {
-    vpa_auto_free char *path = vpa_xjoin(dir, '/', "ca.crt");
+    const char *path = temp_path("ca.crt");
     struct vpa_http_client_options o;
     struct vpa_tls_pair ca = {0};
     const char *pem = authorities[_i].pem;
 
     capture_log(0);
-    put_file("token", "tok");
+    temp_put("token", "tok");
     ck_assert_int_eq(
         vpa_tls_create_ca("kubernetes", vpa_time_from_unix(1772366400, 0), VPA_HOUR, &ca, &err), 0);
     if (pem)
-        put_file("ca.crt", *pem ? pem : ca.cert_pem);
-    struct vpa_kube_config *config = vpa_kube_config_in_cluster("h", "1", dir, &err);
+        temp_put("ca.crt", *pem ? pem : ca.cert_pem);
+    struct vpa_kube_config *config = vpa_kube_config_in_cluster("h", "1", temp_folder(), &err);
     ck_assert_ptr_nonnull(config);
     vpa_kube_config_client_options(config, &o);
     if (authorities[_i].used)
@@ -150,8 +150,8 @@ TEST_EACH(a_token_is_one_word, tokens) {
     const struct vpa_header *headers;
     size_t count;
 
-    put_file("token", tokens[_i].text);
-    struct vpa_kube_config *config = vpa_kube_config_in_cluster("h", "1", dir, &err);
+    temp_put("token", tokens[_i].text);
+    struct vpa_kube_config *config = vpa_kube_config_in_cluster("h", "1", temp_folder(), &err);
     if (tokens[_i].header) {
         ck_assert_msg(config != NULL, "%s", err.text);
         ck_assert_int_eq(vpa_kube_config_headers(config, 0, &headers, &count, &err), 0);
@@ -187,5 +187,5 @@ TEST_EACH(a_server_is_where_it_is_said_to_be, servers) {
 
 int main(void)
 {
-    return run_tests("config_cluster", setup, teardown);
+    return run_tests("config_cluster", temp_folder_make, temp_folder_remove);
 }

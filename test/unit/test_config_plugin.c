@@ -24,10 +24,10 @@
 
 static struct vpa_kube_config *with_plugin(const char *script)
 {
-    vpa_auto_free char *path = vpa_xprintf("%s/plugin", dir);
+    const char *path = temp_path("plugin");
     vpa_auto_free char *text = vpa_xprintf("#!/bin/sh\n%s", script);
 
-    put_file("plugin", text);
+    temp_put("plugin", text);
     chmod(path, 0755);
     return load(CONTEXT CLUSTER("") EXEC_USER);
 }
@@ -36,7 +36,7 @@ TEST(exec_plugin) {
     struct vpa_kube_config *config =
         with_plugin("echo \"$1|$2|$GREETING|$KUBERNETES_EXEC_INFO\" >> $(dirname $0)/log\n" ANSWER(
             "{\"token\":\"plugged\"}"));
-    vpa_auto_free char *log = vpa_xprintf("%s/log", dir);
+    const char *log = temp_path("log");
     vpa_auto_free char *text = NULL;
     size_t len;
 
@@ -64,8 +64,8 @@ TEST(plugins_that_need_a_terminal_are_refused) {
     const struct vpa_header *headers;
     size_t count;
 
-    put_file("plugin", "#!/bin/sh\n" ANSWER("{\"token\":\"plugged\"}"));
-    vpa_auto_free char *path = vpa_xprintf("%s/plugin", dir);
+    temp_put("plugin", "#!/bin/sh\n" ANSWER("{\"token\":\"plugged\"}"));
+    const char *path = temp_path("plugin");
     chmod(path, 0755);
     struct vpa_kube_config *config = load(
         CONTEXT CLUSTER("") USER("    exec:\n      apiVersion: client.authentication.k8s.io/v1\n"
@@ -93,7 +93,7 @@ TEST(plugins_have_our_environment_and_their_own) {
         with_plugin("for name in GREETING FAREWELL GREETINGS GREET KUBERNETES_EXEC_INFO; do\n"
                     "  tr '\\0' '\\n' < /proc/$$/environ | grep \"^$name=\" | cut -c1-25\n"
                     "done > $(dirname $0)/log\n" ANSWER("{\"token\":\"plugged\"}"));
-    vpa_auto_free char *log = vpa_xprintf("%s/log", dir);
+    const char *log = temp_path("log");
     vpa_auto_free char *text = NULL;
     size_t len;
 
@@ -169,7 +169,7 @@ TEST_EACH(failing_plugins, failing) {
     char want[256];
 
     snprintf(want, sizeof(want), "%.*s%s%s", (int)strcspn(failing[_i].error, "%"),
-             failing[_i].error, dir, strstr(failing[_i].error, "%s") + 2);
+             failing[_i].error, temp_folder(), strstr(failing[_i].error, "%s") + 2);
     ck_assert_int_eq(vpa_kube_config_headers(config, 0, &headers, &count, &err), -1);
     ck_assert_msg(vpa_str_starts_with(err.text, want), "%s", err.text);
     vpa_kube_config_free(config);
@@ -183,7 +183,7 @@ TEST(the_pause_begins_behind_a_slow_plugin) {
     } steps[] = {{0, "x"}, {10 * VPA_SECOND, "x"}, {VPA_MINUTE, "xx"}};
     struct vpa_kube_config *config =
         with_plugin("printf x >> $(dirname $0)/log\nsleep 1\nexit 1\n");
-    vpa_auto_free char *log = vpa_xprintf("%s/log", dir);
+    const char *log = temp_path("log");
     const struct vpa_header *headers;
     size_t count, len;
 
@@ -297,5 +297,5 @@ TEST(other_credentials_win_over_plugins) {
 
 int main(void)
 {
-    return run_tests("config_plugin", setup, teardown);
+    return run_tests("config_plugin", temp_folder_make, temp_folder_remove);
 }

@@ -3,23 +3,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "arena_fixture.h"
 #include "suite.h"
 #include "objects.h"
-#include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 #include "vpa/policy/disruption.h"
-
-static struct vpa_arena arena;
-
-static void setup(void)
-{
-    vpa_arena_init(&arena, 0);
-}
-
-static void teardown(void)
-{
-    vpa_arena_release(&arena);
-}
 
 struct source {
     enum vpa_replica_source kind;

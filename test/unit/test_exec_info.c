@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "suite.h"
+#include "temp_folder.h"
 #include "vpa/base/file.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
@@ -14,7 +14,6 @@
 
 #define V1 "client.authentication.k8s.io/v1"
 
-static char dir[32];
 static struct vpa_error err;
 
 static void setup(void)
@@ -24,25 +23,8 @@ static void setup(void)
         "echo '{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1
         "\",\"status\":{\"token\":\"t\"}}'\n";
 
-    snprintf(dir, sizeof(dir), "/tmp/plumb-exec-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
-    vpa_auto_free char *path = vpa_xprintf("%s/plugin", dir);
-    FILE *file = fopen(path, "w");
-    ck_assert_ptr_nonnull(file);
-    fputs(script, file);
-    fclose(file);
-    chmod(path, 0755);
-}
-
-static void teardown(void)
-{
-    static const char *const names[] = {"plugin", "log"};
-
-    for (size_t i = 0; i < VPA_COUNT(names); i++) {
-        vpa_auto_free char *path = vpa_xprintf("%s/%s", dir, names[i]);
-        unlink(path);
-    }
-    rmdir(dir);
+    temp_folder_make();
+    chmod(temp_put("plugin", script), 0755);
 }
 
 #define CLUSTER "{\"server\":\"https://host:6443\""
@@ -72,11 +54,11 @@ TEST_EACH(what_a_plugin_is_told, infos) {
                     infos[_i].cluster, infos[_i].provide ? "true" : "false");
     vpa_auto_free char *want = vpa_xprintf(
         "{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1 "\",\"spec\":%s}", infos[_i].spec);
-    vpa_auto_free char *log = vpa_xprintf("%s/log", dir);
+    const char *log = temp_path("log");
     vpa_auto_free char *told = NULL;
     const struct vpa_header *headers;
     size_t count, len;
-    struct vpa_kube_config *config = vpa_kube_config_parse(text, strlen(text), dir, &err);
+    struct vpa_kube_config *config = vpa_kube_config_parse(text, strlen(text), temp_folder(), &err);
 
     ck_assert_msg(config != NULL, "%s", err.text);
     ck_assert_msg(vpa_kube_config_headers(config, 0, &headers, &count, &err) == 0, "%s", err.text);
@@ -89,5 +71,5 @@ TEST_EACH(what_a_plugin_is_told, infos) {
 
 int main(void)
 {
-    return run_tests_within(60, "exec_info", setup, teardown);
+    return run_tests_within(60, "exec_info", setup, temp_folder_remove);
 }

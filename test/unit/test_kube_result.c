@@ -3,23 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arena_fixture.h"
 #include "suite.h"
-#include "vpa/base/mem.h"
 #include "vpa/kube/client.h"
 
 #define DEPLOYMENT "/apis/apps/v1/namespaces/ns/deployments/web"
-
-static struct vpa_arena arena;
-
-static void setup(void)
-{
-    vpa_arena_init(&arena, 0);
-}
-
-static void teardown(void)
-{
-    vpa_arena_release(&arena);
-}
 
 /* ---- the code: what a caller can do ---- */
 

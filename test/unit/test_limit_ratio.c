@@ -1,5 +1,6 @@
 /* maxLimitRequestRatio of LimitRanges: a pod that an API server takes is not made into one that it
  * refuses. */
+#include "arena_fixture.h"
 #include "policy_fixtures.h"
 
 #include "vpa/policy/limit_ratio.h"
@@ -57,18 +58,6 @@ static const struct {
     {"so do its limits", POD("{'cpu':'3'}"), INIT("{'limits':{'cpu':'6'}}"), ONE_TWO,
      "{'cpu':'900m'}", "RequestsOnly", "cpu limit 6 would be more than 3 times the request 1900m"},
 };
-
-static struct vpa_arena arena;
-
-static void setup(void)
-{
-    vpa_arena_init(&arena, 0);
-}
-
-static void teardown(void)
-{
-    vpa_arena_release(&arena);
-}
 
 static struct vpa_pod the_pod(int i)
 {

@@ -1,23 +1,12 @@
 /* Status of a VPA: conditions, comparison, patch text. */
 #include <check.h>
 
+#include "arena_fixture.h"
 #include "model_fixture.h"
 #include "vpa/model/object_status.h"
 
 #define T0 "2026-01-15T14:00:00Z"
 #define T1 "2026-01-15T15:00:00Z"
-
-static struct vpa_arena arena;
-
-static void setup(void)
-{
-    vpa_arena_init(&arena, 0);
-}
-
-static void teardown(void)
-{
-    vpa_arena_release(&arena);
-}
 
 static struct vpa_recommendation recommendation(const char *cpu)
 {

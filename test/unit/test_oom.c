@@ -2,19 +2,8 @@
 #include <check.h>
 #include <stdio.h>
 
+#include "arena_fixture.h"
 #include "model_fixture.h"
-
-static struct vpa_arena arena;
-
-static void setup(void)
-{
-    vpa_arena_init(&arena, 0);
-}
-
-static void teardown(void)
-{
-    vpa_arena_release(&arena);
-}
 
 /* ---- pod status ---- */
 

@@ -1,5 +1,6 @@
 /* Resources of the pod as a whole: whoever plans for its containers stays inside them, or leaves
  * it. */
+#include "arena_fixture.h"
 #include "policy_fixtures.h"
 
 #include "vpa/policy/pod_patch.h"
@@ -43,18 +44,6 @@ static const struct {
     {"passed without a boost", "{'requests':{'cpu':'2'}}", "", ONE_CPU, "{'cpu':'2'}", TWICE,
      "cpu requests of all containers would be 3, more than the 2 of spec.resources"},
 };
-
-static struct vpa_arena arena;
-
-static void setup(void)
-{
-    vpa_arena_init(&arena, 0);
-}
-
-static void teardown(void)
-{
-    vpa_arena_release(&arena);
-}
 
 static struct vpa_pod the_pod(int i)
 {

@@ -2,25 +2,13 @@
 #include <check.h>
 #include <stdlib.h>
 
+#include "arena_fixture.h"
 #include "suite.h"
 #include "objects.h"
-#include "vpa/base/mem.h"
 #include "vpa/policy/priority.h"
 #include "vpa/policy/update_memory.h"
 
 #define NOW "2026-03-01T12:00:00Z"
-
-static struct vpa_arena arena;
-
-static void setup(void)
-{
-    vpa_arena_init(&arena, 0);
-}
-
-static void teardown(void)
-{
-    vpa_arena_release(&arena);
-}
 
 static vpa_time now(void)
 {

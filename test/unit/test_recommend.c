@@ -1,33 +1,16 @@
 /* Recommendations: policies, rendering of amounts (E20 to E22), integer CPU. */
-#include <check.h>
-
-#include "model_fixture.h"
+#include "cluster_fixture.h"
 #include "vpa/model/recommend.h"
 
-static struct vpa_aggregation global;
 static struct vpa_estimator estimator;
 static struct vpa_rendering rendering;
-static struct vpa_arena arena;
-static struct vpa_cluster *c;
-static vpa_time now;
 
-static void setup(void)
+static void setup_estimator(void)
 {
-    struct vpa_cluster_options options = {.aggregation = &global};
-
-    vpa_aggregation_init(&global);
+    setup();
+    now = at("2026-01-15T14:00:00Z");
     vpa_estimator_init(&estimator);
     vpa_rendering_init(&rendering);
-    vpa_arena_init(&arena, 0);
-    now = at("2026-01-15T14:00:00Z");
-    c = vpa_cluster_new(&options);
-}
-
-static void teardown(void)
-{
-    vpa_cluster_free(c);
-    vpa_aggregation_release(&global);
-    vpa_arena_release(&arena);
 }
 
 static const char *encode(const struct vpa_recommendation *rec)
@@ -197,5 +180,5 @@ TEST_EACH(integer_cpu_by_annotation, integers) {
 
 int main(void)
 {
-    return run_tests("recommend", setup, teardown);
+    return run_tests("recommend", setup_estimator, teardown);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "arena_fixture.h"
 #include "suite.h"
 #include "captured_log.h"
 #include "../../recommender/config.h"
@@ -12,18 +13,7 @@
 
 #include "vpa/base/str.h"
 
-static struct vpa_arena arena;
 static struct recommender_config config;
-
-static void setup(void)
-{
-    vpa_arena_init(&arena, 0);
-}
-
-static void teardown(void)
-{
-    vpa_arena_release(&arena);
-}
 
 static const char *no_env(void *ctx, const char *name)
 {
