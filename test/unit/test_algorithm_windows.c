@@ -611,12 +611,12 @@ static const struct {
 TEST_EACH(maxima_of_before_weigh_no_more_than_their_time, since) {
     struct vpa_method *peak = method("autopilot", "class", "peak");
     struct vpa_method *latency = method("autopilot", "class", "latency");
-    struct vpa_knowledge *k = vpa_knowledge_new(peak, t0);
     struct vpa_knowledge *always = vpa_knowledge_new(latency, t0);
     int windows = since[_i].half_lives * 144;
     vpa_time begin = t0, t = t0;
     const struct vpa_json *root;
 
+    k = vpa_knowledge_new(peak, t0);
     after_windows(k, &t, 1440, 1000);
     after_windows(k, &t, windows - 24, 300);
     char *text = stored_text(k, t);
@@ -634,7 +634,6 @@ TEST_EACH(maxima_of_before_weigh_no_more_than_their_time, since) {
     ck_assert_int_eq(after_windows(changed, &t, 8, 1000), expected);
     vpa_knowledge_free(changed);
     vpa_knowledge_free(always);
-    vpa_knowledge_free(k);
     vpa_method_unref(latency);
     vpa_method_unref(peak);
 }
