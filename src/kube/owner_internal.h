@@ -109,7 +109,7 @@ struct owner_wanted *owner_wanted_new(struct vpa_owners *owners);
 /* now: one that is there already counts as asked for just now. */
 void owner_wanted_add(struct owner_wanted *wanted, const struct vpa_controller_key *key, bool now);
 /* For a scale that is known: behind all that. Waits already, or from now on; false: not, because
- * VPA_OWNER_AGAIN_MAX such of its namespace wait. */
+ * VPA_OWNER_AGAIN_MAX such of its namespace wait, or nobody has more that could make way. */
 bool owner_wanted_again(struct owner_wanted *wanted, const struct vpa_controller_key *key);
 /* One that may be taken, NULL: any. False: there is none. The texts are the caller's, see
  * owner_key_release. */

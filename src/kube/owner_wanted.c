@@ -74,6 +74,18 @@ static void make_room(struct owner_wanted *w, const char *ns)
     owner_key_release(&gone);
 }
 
+/* For what is known already only that of a namespace which has more makes way: else those would
+ * displace each other, and always the same ones. */
+static bool has_room(const struct owner_wanted *w, const struct owner_share *share)
+{
+    const struct owner_share *largest;
+
+    if (w->wants.count < OWNER_WANTED_MAX)
+        return true;
+    largest = VPA_TABLE_MOST(&w->shares, struct owner_share, count);
+    return largest->count > (share ? share->count : 0) + 1;
+}
+
 static struct owner_share *have_share(struct owner_wanted *w, const char *ns)
 {
     struct owner_share *share = VPA_TABLE_MAKE(&w->shares, ns, struct owner_share, ns);
@@ -131,7 +143,7 @@ bool owner_wanted_again(struct owner_wanted *w, const struct vpa_controller_key 
     pthread_mutex_lock(&w->lock);
     want = vpa_table_find(&w->wants, vpa_buf_text(&text));
     share = vpa_table_find(&w->shares, key->ns);
-    if (!want && (!share || share->again < VPA_OWNER_AGAIN_MAX)) {
+    if (!want && (!share || share->again < VPA_OWNER_AGAIN_MAX) && has_room(w, share)) {
         want = add(w, key, vpa_buf_text(&text));
         want->again = true;
         want->share->again++;

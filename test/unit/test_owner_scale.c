@@ -730,13 +730,13 @@ TEST_TIMES(a_flood_keeps_the_targets_of_others_waiting_for_a_turn, 2) {
     ck_assert(vpa_owners_keep_target(owners, &target));
 }
 
-static void put_in_m(const char *name, const char *app)
+static void put_in(const char *ns, const char *name, const char *app)
 {
     vpa_auto_free char *object =
         vpa_xprintf("{\"apiVersion\":\"example.com/v1\",\"kind\":\"Widget\",\"metadata\":{"
-                    "\"namespace\":\"m\",\"name\":\"%s\"},\"spec\":{\"replicas\":3},"
+                    "\"namespace\":\"%s\",\"name\":\"%s\"},\"spec\":{\"replicas\":3},"
                     "\"status\":{\"replicas\":1,\"selector\":\"app=%s\"}}",
-                    name, app);
+                    ns, name, app);
 
     sim_cluster_put_text(sim, object);
 }
@@ -760,7 +760,7 @@ TEST(a_flood_keeps_no_scale_from_being_renewed) {
     int total = 0;
 
     synced();
-    put_in_m("there", "one");
+    put_in("m", "there", "one");
     for (int i = 0; i < 2; i++) {
         vpa_owners_follow_target(owners, &late);
         vpa_owners_follow_target(owners, &there);
@@ -768,8 +768,8 @@ TEST(a_flood_keeps_no_scale_from_being_renewed) {
     }
     ck_assert(!selects_app(&late, "late") && selects_app(&there, "one"));
     delay_scales(150 * VPA_MILLISECOND);
-    put_in_m("late", "late");
-    put_in_m("there", "two");
+    put_in("m", "late", "late");
+    put_in("m", "there", "two");
     for (int s = 0; s < 600; s++) { /* a minute */
         for (int i = 0; i < 10; i++) {
             vpa_auto_free char *name = vpa_xprintf("f%d", total++);
@@ -779,6 +779,33 @@ TEST(a_flood_keeps_no_scale_from_being_renewed) {
     }
     ck_assert(selects_app(&late, "late"));
     ck_assert(selects_app(&there, "two"));
+}
+
+/* More is due of many namespaces than may wait, and answers take long: everything has its turn, and
+ * what waits makes no way. */
+TEST(what_is_due_everywhere_is_renewed_everywhere) {
+    enum { NAMESPACES = 1500 };
+    static char names[NAMESPACES][16];
+
+    synced();
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < NAMESPACES; i++) {
+            snprintf(names[i], sizeof(names[i]), "n%d", i);
+            put_in(names[i], "w", round ? "two" : "one");
+        }
+        for (int s = 0; s < (round ? 80 : 20); s++) {
+            for (int i = 0; i < NAMESPACES; i++)
+                vpa_owners_follow_target(owners, &(struct vpa_controller_key){
+                                                     names[i], "Widget", "w", "example.com/v1"});
+            vpa_loop_pump(loop, 5 * VPA_SECOND);
+        }
+        delay_scales(800 * VPA_MILLISECOND);
+    }
+    for (int i = 0; i < NAMESPACES; i++)
+        ck_assert_msg(
+            selects_app(&(struct vpa_controller_key){names[i], "Widget", "w", "example.com/v1"},
+                        "two"),
+            "%s", names[i]);
 }
 
 /* The versions of a group that cannot be read, and what is known then of a kind of it. */
