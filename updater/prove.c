@@ -161,9 +161,7 @@ void updater_prove_sent(struct work *w, size_t pod, enum vpa_proof_way way, bool
     vpa_duration pause = pause_of(prove, &id);
     bool first = vpa_proof_sent(prove->proof, &id, updater_env_now(w->pass->env));
     const struct trial *under_way = vpa_table_find(&prove->trials, texts.trial);
-    vpa_auto_free char *aside = vpa_xjoin(texts.trial, ' ', w->pods[pod]->meta.uid);
 
-    drop_trial(prove, aside); /* it is to have another size by now */
     if (!first && under_way && !under_way->judged)
         return; /* one at a time is looked at */
     drop_trial(prove, texts.trial);
@@ -342,10 +340,12 @@ static void conclude(const struct look *look, struct trial *t, const struct vpa_
     drop_trial(prove, t->key);
 }
 
-static void put_aside(struct prove *prove, struct trial *t)
+static void put_aside(const struct look *look, struct trial *t)
 {
+    struct prove *prove = look->prove;
+
     if (t->first)
-        vpa_proof_refused(prove->proof, &t->id);
+        vpa_proof_deferred(prove->proof, &t->id, updater_env_now(look->pass->env));
     vpa_table_remove(&prove->trials, t->key);
 
     char *key = vpa_xjoin(t->key, ' ', t->uid);
@@ -387,7 +387,7 @@ static bool look_at(const struct look *look, struct trial *t)
     if (verdict == VPA_VERDICT_WAIT && t->newest_pod && !t->judged)
         vpa_proof_patched(look->prove->proof);
     if (verdict == VPA_VERDICT_WAIT && t->waits && !t->aside)
-        put_aside(look->prove, t);
+        put_aside(look, t);
     if (verdict == VPA_VERDICT_WAIT)
         return t->asks != NULL;
     if (verdict == VPA_VERDICT_VOID && is_left(t))
@@ -420,9 +420,34 @@ static void ask(const struct look *look, struct trial *const *trials, size_t cou
     }
 }
 
+/* A pod whose trial was put aside was sent another size since, and that was not refused. */
+static bool is_outdone(const struct prove *prove, const struct trial *aside)
+{
+    size_t length = strlen(aside->key) - strlen(aside->uid) - 1;
+    vpa_auto_free char *key = vpa_xstrndup(aside->key, length);
+    const struct trial *t = vpa_table_find(&prove->trials, key);
+
+    return t && vpa_str_eq(t->uid, aside->uid);
+}
+
+static void drop_outdone(struct prove *prove)
+{
+    vpa_auto_free void **sorted = vpa_table_sorted(&prove->trials);
+    size_t count = prove->trials.count;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct trial *t = sorted[i];
+
+        if (t->aside && is_outdone(prove, t))
+            drop_trial(prove, t->key);
+    }
+}
+
 /* Keys begin with way and namespace, so that trials of one namespace that ask are neighbours. */
 static void look_at_all(const struct look *look)
 {
+    drop_outdone(look->prove);
+
     vpa_auto_free void **sorted = vpa_table_sorted(&look->prove->trials);
     size_t count = look->prove->trials.count, asking = 0;
     vpa_auto_free struct trial **ask_about = vpa_xcalloc(count + 1, sizeof(struct trial *));
@@ -611,26 +636,14 @@ void updater_prove_observe(struct pass *pass, const struct vpa_object *const *vp
     vpa_table_release(&look.vpas);
 }
 
-/* A pod that has failed closes the breaker itself when it has helped after all. */
-static bool has_failed(const struct prove *prove, const char *vpa)
-{
-    void *value;
-
-    for (size_t i = 0; vpa_table_next(&prove->trials, &i, NULL, &value);) {
-        const struct trial *t = value;
-
-        if (t->judged && t->id.way == VPA_PROOF_RESIZE && vpa_str_eq(t->id.vpa, vpa))
-            return true;
-    }
-    return false;
-}
-
 void updater_prove_settled(struct work *w)
 {
     struct prove *prove = w->pass->env->prove;
     vpa_auto_free char *vpa = vpa_xjoin(w->vpa->meta.ns, '/', w->vpa->meta.name);
+    const struct vpa_breaker *b =
+        prove ? vpa_proof_breaker(prove->proof, vpa, VPA_PROOF_RESIZE) : NULL;
 
-    if (!prove || !vpa_proof_breaker(prove->proof, vpa, VPA_PROOF_RESIZE) || has_failed(prove, vpa))
+    if (!b || b->verdict != VPA_VERDICT_NOT_RESIZED)
         return;
     for (size_t i = 0; i < w->pod_count; i++) {
         if (!vpa_pod_is_ready(w->pods[i]) || vpa_pod_resizing(w->pods[i]))

@@ -27,7 +27,8 @@ void updater_prove_free(struct prove *prove); /* NULL is allowed */
 void updater_prove_observe(struct pass *pass, const struct vpa_object *const *vpas,
                            size_t vpa_count, const struct selection *selection,
                            const struct vpa_pod *const *pods, size_t pod_count);
-/* No pod of the VPA is to be resized: when all are well its resizes are paused no more. */
+/* No pod of the VPA is to be resized: when all are well it is paused no more for one that its
+ * kubelet had not resized. */
 void updater_prove_settled(struct work *w);
 /* The webhook's Lease, as env->webhook has it, says that it works, or not. */
 void updater_prove_webhook(struct pass_env *env, bool works);

@@ -216,12 +216,15 @@ static enum vpa_verdict judge_eviction(struct pass *pass, struct trial *t,
     return judge_absent(pass, t, vpa);
 }
 
-/* What was asked for may be of hours ago. */
+/* What was asked for may be of hours ago: of a size that is not wanted any more, or hardly, neither
+ * what comes of it says anything. */
 static bool is_wanted(struct pass *pass, const struct vpa_object *vpa, const struct vpa_pod *pod)
 {
     struct vpa_recommendation wanted = updater_pass_wanted(pass, vpa, pod, false);
+    struct vpa_priority priority = vpa_priority_of(pod, &wanted);
 
-    return wanted.present && !vpa_priority_of(pod, &wanted).outside_range;
+    return wanted.present && !priority.outside_range &&
+           priority.diff < pass->env->priority.update_threshold;
 }
 
 /* The kubelet has nothing to do: it has not begun, or the pod is as it was to be, and has to bear
@@ -232,7 +235,7 @@ static enum vpa_verdict judge_resized(struct pass *pass, struct trial *t,
 {
     enum vpa_verdict verdict = judge_present(pass, t, vpa, pod, pod, seen);
 
-    if (verdict == VPA_VERDICT_GOOD && t->aside && !is_wanted(pass, vpa, pod))
+    if (verdict != VPA_VERDICT_WAIT && t->aside && !is_wanted(pass, vpa, pod))
         return VPA_VERDICT_VOID;
     if (verdict != VPA_VERDICT_NOT_PATCHED && verdict != VPA_VERDICT_PATCHED_BACK)
         return verdict;

@@ -106,6 +106,15 @@ void vpa_proof_refused(struct vpa_proof *proof, const struct vpa_proof_id *id)
         record_drop_group(proof, r, id->group);
 }
 
+void vpa_proof_deferred(struct vpa_proof *proof, const struct vpa_proof_id *id, vpa_time now)
+{
+    struct record *r = record_find(proof, id->vpa, id->way);
+
+    vpa_proof_refused(proof, id);
+    if (r && r->breaker.open)
+        r->breaker.retry_at = vpa_time_add(now, r->breaker.pause);
+}
+
 static void count_failure(struct vpa_proof *proof, struct record *r, struct trials trials,
                           vpa_time now)
 {

@@ -184,23 +184,115 @@ TEST(a_resize_that_had_waited_for_room_is_judged) {
     ck_assert_uint_eq(server.call_count, 6);
 }
 
-/* It shows nothing of what is wanted by now. */
-TEST(a_resize_that_had_waited_for_room_proves_no_other_size) {
+static void want(const char *target)
+{
+    vpa_auto_free char *vpa = vpa_text(0);
+    vpa_auto_free char *wants =
+        replaced(vpa, "\"target\":{\"cpu\":\"2\"},\"lowerBound\":{\"cpu\":\"1500m\"", target);
+
+    show_object(VPA_API, VPA_KIND, wants);
+    settle();
+}
+
+/* A pod that had waited for room gets its old size, bears it or not: that says nothing of what is
+ * wanted by now, within the bounds or not. */
+static const struct {
+    const char *wants, *cpu; /* of the other pod, which crashes by it; NULL: nothing comes of it */
+} later[] = {
+    {"\"target\":{\"cpu\":\"5\"},\"upperBound\":{\"cpu\":\"9\"},\"lowerBound\":{\"cpu\":\"1500m\"",
+     "5"},
+    {"\"target\":{\"cpu\":\"1200m\"},\"upperBound\":{\"cpu\":\"3\"},\"lowerBound\":{\"cpu\":"
+     "\"1100m\"",
+     "1200m"},
+    {"\"target\":{\"cpu\":\"5\"},\"lowerBound\":{\"cpu\":\"4\"", NULL},
+};
+
+TEST_EACH(a_resize_that_had_waited_for_room_proves_no_other_size, later) {
+    const char *cpu = later[_i].cpu, *request = server.request;
+
     server.mode = "InPlace";
     learn();
     pass_for(1);
     show_resizing(0, "2", DEFERRED);
+    want(later[_i].wants);
     pass_for(1);
     ck_assert_uint_eq(server.call_count, 2);
+    ck_assert_str_eq(server.calls[1], "p00-01/resize");
+    if (cpu) {
+        server.request = cpu;
+        show_resized(1, NULL, RESTARTED);
+        server.request = request;
+        pass_for(2);
+        ck_assert_double_eq(failed_proofs("Crashing"), 1);
+    }
+    show_resized(0, cpu ? "2026-03-01T11:00:00Z" : NULL, cpu ? "" : RESTARTED);
+    pass_for(cpu ? 3 : 1);
+    ck_assert_uint_eq(server.call_count, 2);
+    ck_assert_double_eq(failed_proofs("Crashing"), cpu != NULL);
+    ck_assert_int_eq(strstr(condition(), "\"status\":\"True\"") != NULL, cpu != NULL);
+}
 
-    vpa_auto_free char *vpa = vpa_text(0);
-    vpa_auto_free char *wants =
-        replaced(vpa, "\"target\":{\"cpu\":\"2\"},\"lowerBound\":{\"cpu\":\"1500m\"",
-                 "\"target\":{\"cpu\":\"5\"},\"lowerBound\":{\"cpu\":\"4\"");
-    show_object(VPA_API, VPA_KIND, wants);
-    show_resized(0, "2026-03-01T11:00:00Z", "");
+/* The size is known to crash: while others wait for room one is tried after each pause. */
+TEST(a_pause_goes_on_while_pods_wait_for_room) {
+    server.mode = "InPlace";
+    learn();
     pass_for(1);
-    ck_assert_uint_eq(server.call_count, 2);
+    crash_from(0);
+    pass_for(2);
+    ck_assert_double_eq(failed_proofs("Crashing"), 1);
+    for (size_t minute = 0; minute < 45; minute++) {
+        size_t before = server.call_count;
+
+        pass_for(1);
+        for (size_t k = before; k < server.call_count; k++)
+            show_resizing(atoi(server.calls[k] + strlen("p00-")), "2", DEFERRED);
+        ck_assert_uint_le(server.call_count, 2 + minute / 10);
+    }
+    ck_assert_uint_ge(server.call_count, 4);
+}
+
+/* It keeps what it was waiting for, and crashes by that. */
+TEST(a_refused_resize_does_not_end_what_a_pod_waits_for) {
+    server.mode = "InPlace";
+    server.pods_per_vpa = 2;
+    learn();
+    show_resized(1, "2026-03-01T11:00:00Z", "");
+    pass_for(1);
+    show_resizing(0, "2", DEFERRED);
+    pass_for(1);
+    server.resize_refusal = "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":"
+                            "\"Forbidden\",\"message\":\"no\",\"code\":403}";
+    server.refusal_code = 403;
+    want("\"target\":{\"cpu\":\"5\"},\"lowerBound\":{\"cpu\":\"3\"");
+    pass_for(1);
+    ck_assert_uint_ge(server.call_count, 2);
+    want("\"target\":{\"cpu\":\"2\"},\"lowerBound\":{\"cpu\":\"1500m\"");
+    show_resized(0, NULL, RESTARTED);
+    pass_for(10);
+    ck_assert_double_eq(failed_proofs("Crashing"), 1);
+}
+
+/* Ready between two crashes, and for a moment near enough to what is wanted: no reason to let the
+ * others have what crashed, also when nobody remembers the pod. */
+TEST_TIMES(a_crash_is_not_forgiven_because_nothing_is_to_be_resized, 2) {
+    server.mode = "InPlace";
+    learn();
+    pass_for(1);
+    crash_from(0);
+    pass_for(2);
+    ck_assert_ptr_nonnull(strstr(condition(), "\"type\":\"ResizesPaused\",\"status\":\"True\""));
+    if (_i)
+        restart();
+    show_resized(0, "2026-03-01T11:00:00Z", RESTARTED);
+    want("\"target\":{\"cpu\":\"1050m\"},\"lowerBound\":{\"cpu\":\"900m\"");
+
+    size_t calls = server.call_count;
+
+    pass_for(1);
+    want("\"target\":{\"cpu\":\"2\"},\"lowerBound\":{\"cpu\":\"1500m\"");
+    pass_for(3);
+    ck_assert_uint_eq(server.call_count, calls);
+    ck_assert_ptr_nonnull(strstr(condition(), "\"type\":\"ResizesPaused\",\"status\":\"True\""));
 }
 
 /* The group is proven, and its kubelets fail: they are asked once more, and again when they have

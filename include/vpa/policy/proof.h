@@ -69,6 +69,9 @@ enum vpa_proof_permit vpa_proof_ask(const struct vpa_proof *proof, const struct 
  * judged, or taken back when it was refused. */
 bool vpa_proof_sent(struct vpa_proof *proof, const struct vpa_proof_id *id, vpa_time now);
 void vpa_proof_refused(struct vpa_proof *proof, const struct vpa_proof_id *id);
+/* Nothing is known of its outcome for a while, and nobody is to wait for it: as refused; but where
+ * a breaker is open the next pod is tried after another pause. */
+void vpa_proof_deferred(struct vpa_proof *proof, const struct vpa_proof_id *id, vpa_time now);
 
 enum vpa_breaker_change {
     VPA_BREAKER_SAME,
