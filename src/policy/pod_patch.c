@@ -297,20 +297,21 @@ static bool boost_container(struct patch *p, size_t index, struct vpa_container_
     bool off = vpa_policy_is_off(policies, container->name);
     const char *reason;
 
-    if (boost && p->plain)
-        remove_marker(p, container, plan);
-    if (!boost || p->plain)
+    if (!boost)
         return !off;
-    container = before_boost(p, container, boost, plan);
-    if (vpa_boost_apply(p->arena, boost, container,
-                        vpa_controlled_values(policies, container->name),
-                        &p->options->max_cpu_boost, &plan->requests, &plan->limits, &reason)) {
-        add_marker(p, container);
-        p->any_boost = true;
-        return true;
+    if (!p->plain) {
+        const struct vpa_container *was = before_boost(p, container, boost, plan);
+
+        if (vpa_boost_apply(p->arena, boost, was, vpa_controlled_values(policies, container->name),
+                            &p->options->max_cpu_boost, &plan->requests, &plan->limits, &reason)) {
+            add_marker(p, was);
+            p->any_boost = true;
+            return true;
+        }
+        if (p->options->on_unusable_boost)
+            p->options->on_unusable_boost(p->options->ctx, container->name, reason);
     }
-    if (p->options->on_unusable_boost)
-        p->options->on_unusable_boost(p->options->ctx, container->name, reason);
+    remove_marker(p, container, plan);
     return !off;
 }
 
@@ -369,12 +370,24 @@ static void write_patch(struct patch *p, struct vpa_container_plan *plans, struc
     vpa_buf_release(&p->updates);
 }
 
+/* Asked about a second time (U34). */
+static bool comes_boosted(const struct patch *p)
+{
+    for (size_t i = 0; p->options->startup_boost && i < p->pod->container_count; i++) {
+        const struct vpa_container *c = &p->pod->containers[i];
+
+        if (marker_of(p, c) && vpa_boost_find(p->vpa, c->name))
+            return true;
+    }
+    return false;
+}
+
 /* A boost may go beyond the least and the most that a LimitRange wants of a pod, as upstream's
- * does: what is judged is what the pod shall have without it (U41, U45). */
+ * does: what is judged is what the pod shall have without it (U41, U45), when it comes without. */
 static int fits_sums(const struct patch *p, const struct vpa_container_plan *plans,
                      const struct vpa_namespace_limits *limits, struct vpa_error *err)
 {
-    if (!limits || !limits->pod.present)
+    if (!limits || !limits->pod.present || comes_boosted(p))
         return 0;
     return vpa_limit_sums_check(p->arena, p->pod, &limits->pod.min, &limits->pod.max,
                                 vpa_plans_resources(p->arena, plans, p->pod->container_count), err);

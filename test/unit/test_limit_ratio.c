@@ -279,6 +279,32 @@ static const struct {
      ",'maxAllowed':{'cpu':'500m'}", false},
 };
 
+/* It was judged when it came without. */
+TEST(a_pod_that_comes_boosted_is_not_judged_by_its_boost) {
+    const struct vpa_pod_patch_options options = {.startup_boost = true};
+    struct vpa_namespace_limits limits = fixture_limits(&arena, "{'type':'Pod','min':{'cpu':'2'}}");
+    struct vpa_pod pod = fixture_pod(
+        &arena,
+        "{'metadata':{'name':'p','namespace':'ns','annotations':{'vpaCpuStartupBoost/app':"
+        "'{\\'requests\\':{\\'cpu\\':\\'500m\\'},\\'limits\\':{}}'}},'spec':{'containers':[{"
+        "'name':'app','resources':{'requests':{'cpu':'1500m'}}}" OTHER "]}}");
+    struct vpa_object vpa = fixture_vpa(
+        &arena, "{'metadata':{'name':'v','namespace':'ns'},'spec':{'resourcePolicy':{"
+                "'containerPolicies':[{'containerName':'other','mode':'Off'},{'containerName':"
+                "'app','maxAllowed':{'cpu':'500m'},'startupBoost':{'cpu':{'type':'Factor',"
+                "'factor':3}}}]}},'status':{'recommendation':{'containerRecommendations':[{'"
+                "containerName':'app','target':{"
+                "'cpu':'500m'}}]}}}");
+    vpa_auto_buf out = VPA_BUF(1 << 16);
+    struct vpa_error err;
+
+    ck_assert_msg(vpa_pod_patch(&arena, &pod, &vpa, &limits, &options, &out, &err) == 0, "%s",
+                  err.text);
+    ck_assert_ptr_nonnull(
+        strstr(vpa_buf_text(&out), "0/resources/requests/cpu\",\"value\":\"1500m\""));
+    ck_assert_ptr_nonnull(strstr(vpa_buf_text(&out), "\\\"cpu\\\":\\\"500m\\\""));
+}
+
 /* As upstream's does, whatever else is in the pod; without its boost the pod fits. */
 TEST_EACH(a_boost_may_go_beyond_a_limit_range, boosts) {
     const struct vpa_pod_patch_options options = {.startup_boost = true};

@@ -350,19 +350,21 @@ TEST_EACH(a_marker_that_does_not_fit_is_replaced, foreign_markers) {
 
 /* Not both containers can be boosted. The first one came boosted. */
 static const struct {
+    const char *spec;
     const char *marker;
     const char *recommendation;
     const char *cpu;
     bool marked; /* afterwards */
 } left_out[] = {
-    {"{'requests':{'cpu':'1'}}", APP_TARGET, "1", false},
-    {"{'requests':{'cpu':'50m'}}", APP_TARGET, "1", false},
-    {"{'requests':{'cpu':'1'}}", "", "3", true},
+    {BOOST(TRIPLE), "{'requests':{'cpu':'1'}}", APP_TARGET, "1", false},
+    {BOOST(TRIPLE), "{'requests':{'cpu':'50m'}}", APP_TARGET, "1", false},
+    {BOOST(TRIPLE), "{'requests':{'cpu':'1'}}", "", "3", true},
+    {BOOST("'type':'Percent'"), "{'requests':{'cpu':'1'}}", APP_TARGET, "1", false},
 };
 
 TEST_EACH(what_is_not_boosted_any_more_is_not_marked, left_out) {
     const struct patch_row row = {.gate = true,
-                                  .spec = BOOST(TRIPLE),
+                                  .spec = left_out[_i].spec,
                                   .recommendation = left_out[_i].recommendation,
                                   .limits = ""};
     vpa_auto_arena arena = {0};
