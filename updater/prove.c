@@ -393,7 +393,7 @@ static bool look_at(const struct look *look, struct trial *t)
     if (verdict == VPA_VERDICT_VOID && is_left(t))
         drop_trial(look->prove, t->key);
     else if (t->aside && !is_news(look->prove, t, verdict))
-        t->judged = true;
+        vpa_proof_failed_too(look->prove->proof, &t->id, verdict, vpa_buf_text(&seen));
     else if (!t->judged || verdict == VPA_VERDICT_GOOD || !vpa)
         conclude(look, t, vpa, verdict, vpa_buf_text(&seen));
     return false;

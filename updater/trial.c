@@ -216,15 +216,39 @@ static enum vpa_verdict judge_eviction(struct pass *pass, struct trial *t,
     return judge_absent(pass, t, vpa);
 }
 
-/* What was asked for may be of hours ago: of a size that is not wanted any more, or hardly, neither
- * what comes of it says anything. */
-static bool is_wanted(struct pass *pass, const struct vpa_object *vpa, const struct vpa_pod *pod)
+/* What is wanted by now of what was asked for. */
+static struct vpa_recommendation wanted_of_asked(struct pass *pass, const struct trial *t,
+                                                 const struct vpa_object *vpa,
+                                                 const struct vpa_pod *pod)
 {
     struct vpa_recommendation wanted = updater_pass_wanted(pass, vpa, pod, false);
+    struct vpa_recommendation kept = vpa_recommendation_copy(&pass->scratch, &wanted);
+
+    for (size_t i = 0; kept.present && i < kept.container_count; i++) {
+        struct vpa_container_recommendation *rec = &kept.containers[i];
+        const struct vpa_container_recommendation *asked =
+            vpa_recommendation_find(&t->expected.wanted, rec->container_name);
+
+        for (size_t k = rec->target.count; k-- > 0;) {
+            const char *resource = rec->target.items[k].name;
+
+            if (!asked || !vpa_resource_find(&asked->target, resource))
+                vpa_resource_remove(&rec->target, resource);
+        }
+    }
+    return kept;
+}
+
+/* What was asked for may be of hours ago: nothing that comes of a size which is not wanted any more
+ * says anything. */
+static bool is_wanted(struct pass *pass, const struct trial *t, const struct vpa_object *vpa,
+                      const struct vpa_pod *pod)
+{
+    struct vpa_recommendation wanted = wanted_of_asked(pass, t, vpa, pod);
     struct vpa_priority priority = vpa_priority_of(pod, &wanted);
 
     return wanted.present && !priority.outside_range &&
-           priority.diff < pass->env->priority.update_threshold;
+           (priority.diff <= 0 || priority.diff < pass->env->priority.update_threshold);
 }
 
 /* The kubelet has nothing to do: it has not begun, or the pod is as it was to be, and has to bear
@@ -235,7 +259,7 @@ static enum vpa_verdict judge_resized(struct pass *pass, struct trial *t,
 {
     enum vpa_verdict verdict = judge_present(pass, t, vpa, pod, pod, seen);
 
-    if (verdict != VPA_VERDICT_WAIT && t->aside && !is_wanted(pass, vpa, pod))
+    if (verdict != VPA_VERDICT_WAIT && t->aside && !is_wanted(pass, t, vpa, pod))
         return VPA_VERDICT_VOID;
     if (verdict != VPA_VERDICT_NOT_PATCHED && verdict != VPA_VERDICT_PATCHED_BACK)
         return verdict;

@@ -37,9 +37,16 @@ void breaker_open(struct vpa_breaker *b, enum vpa_verdict verdict, const char *s
         b->opened = now;
     b->open = true;
     b->trial = false;
-    b->verdict = verdict;
     b->pause = pause < VPA_PAUSE_LONGEST ? pause : VPA_PAUSE_LONGEST;
     b->retry_at = vpa_time_add(now, b->pause);
+    breaker_note(b, verdict, seen);
+}
+
+void breaker_note(struct vpa_breaker *b, enum vpa_verdict verdict, const char *seen)
+{
+    if (verdict == VPA_VERDICT_NOT_RESIZED && verdict_shows_values(b->verdict))
+        return;
+    b->verdict = verdict;
     vpa_replace_text(&b->seen, seen);
 }
 

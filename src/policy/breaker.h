@@ -17,6 +17,9 @@ bool breaker_within(vpa_time now, vpa_time since, vpa_duration span);
 
 /* Opens it, or again, for twice as long. */
 void breaker_open(struct vpa_breaker *b, enum vpa_verdict verdict, const char *seen, vpa_time now);
+/* What is said of an open one: a pod that did not bear its values stays, also when the next one was
+ * not resized at all. */
+void breaker_note(struct vpa_breaker *b, enum vpa_verdict verdict, const char *seen);
 void breaker_close(struct vpa_breaker *b);
 /* paused: what is said while the pause lasts. */
 enum vpa_proof_permit breaker_permit(const struct vpa_breaker *b, enum vpa_proof_permit paused,

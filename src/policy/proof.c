@@ -115,6 +115,15 @@ void vpa_proof_deferred(struct vpa_proof *proof, const struct vpa_proof_id *id, 
         r->breaker.retry_at = vpa_time_add(now, r->breaker.pause);
 }
 
+void vpa_proof_failed_too(struct vpa_proof *proof, const struct vpa_proof_id *id,
+                          enum vpa_verdict verdict, const char *seen)
+{
+    struct record *r = record_find(proof, id->vpa, id->way);
+
+    if (r && r->breaker.open)
+        breaker_note(&r->breaker, verdict, seen);
+}
+
 static void count_failure(struct vpa_proof *proof, struct record *r, struct trials trials,
                           vpa_time now)
 {

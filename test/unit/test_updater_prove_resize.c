@@ -167,8 +167,10 @@ TEST_TIMES(pods_that_wait_do_not_all_get_what_they_do_not_bear, 2) {
 
 /* What waits for room gets its size when there is some: then it shows whether it bears it, and one
  * failure of many is enough for the first pause. */
-TEST(a_resize_that_had_waited_for_room_is_judged) {
+TEST_TIMES(a_resize_that_had_waited_for_room_is_judged, 2) {
     server.mode = "InPlace";
+    if (_i)
+        server.config.pod_update_threshold = 0;
     learn();
     for (size_t minute = 0; minute < 5; minute++) {
         pass_for(1);
@@ -249,6 +251,30 @@ TEST(a_pause_goes_on_while_pods_wait_for_room) {
         ck_assert_uint_le(server.call_count, 2 + minute / 10);
     }
     ck_assert_uint_ge(server.call_count, 4);
+}
+
+/* One of those that waited crashes while a pause goes on because another one was not resized: that
+ * is what is said then, and nobody forgives it when that one is gone. */
+TEST(a_late_crash_is_worse_than_what_was_not_resized) {
+    server.mode = "InPlace";
+    server.pods_per_vpa = 2;
+    learn();
+    pass_for(1);
+    show_resizing(0, "2", DEFERRED);
+    pass_for(1);
+    show_resizing(1, "2", FAILED);
+    pass_for(2);
+    ck_assert_double_eq(failed_proofs("NotResized"), 1);
+    show_resized(0, NULL, RESTARTED);
+    pass_for(1);
+    ck_assert_double_eq(failed_proofs("Crashing"), 0); /* one pause is one failure */
+    show_resized(0, "2026-03-01T11:00:00Z", RESTARTED);
+    show_resized(1, "2026-03-01T11:00:00Z", "");
+    want("\"target\":{\"cpu\":\"2\"},\"lowerBound\":{\"cpu\":\"1900m\"");
+    restart();
+    pass_for(2);
+    ck_assert_ptr_nonnull(strstr(condition(), "\"type\":\"ResizesPaused\",\"status\":\"True\""));
+    ck_assert_ptr_nonnull(strstr(condition(), "Crashing"));
 }
 
 /* It keeps what it was waiting for, and crashes by that. */

@@ -72,6 +72,10 @@ void vpa_proof_refused(struct vpa_proof *proof, const struct vpa_proof_id *id);
 /* Nothing is known of its outcome for a while, and nobody is to wait for it: as refused; but where
  * a breaker is open the next pod is tried after another pause. */
 void vpa_proof_deferred(struct vpa_proof *proof, const struct vpa_proof_id *id, vpa_time now);
+/* One more has failed of those that were sent before the breaker opened: it says so, and the pause
+ * stays. */
+void vpa_proof_failed_too(struct vpa_proof *proof, const struct vpa_proof_id *id,
+                          enum vpa_verdict verdict, const char *seen);
 
 enum vpa_breaker_change {
     VPA_BREAKER_SAME,
