@@ -125,5 +125,5 @@ TEST(a_server_that_gives_something_is_asked_on) {
 
 int main(void)
 {
-    return run_tests("cli lists", setup, teardown);
+    return run_tests_within(60, "cli lists", setup, teardown);
 }
