@@ -370,6 +370,13 @@ static bool is_news(const struct prove *prove, const struct trial *t, enum vpa_v
     return verdict == VPA_VERDICT_GOOD || pause == 0 || pause == t->pause;
 }
 
+static void fail_too(struct prove *prove, struct trial *t, enum vpa_verdict verdict,
+                     const char *seen)
+{
+    t->judged = true;
+    vpa_proof_failed_too(prove->proof, &t->id, verdict, seen);
+}
+
 /* True: the API server has to be asked about it. */
 static bool look_at(const struct look *look, struct trial *t)
 {
@@ -392,8 +399,8 @@ static bool look_at(const struct look *look, struct trial *t)
         return t->asks != NULL;
     if (verdict == VPA_VERDICT_VOID && is_left(t))
         drop_trial(look->prove, t->key);
-    else if (t->aside && !is_news(look->prove, t, verdict))
-        vpa_proof_failed_too(look->prove->proof, &t->id, verdict, vpa_buf_text(&seen));
+    else if (t->aside && !t->judged && !is_news(look->prove, t, verdict))
+        fail_too(look->prove, t, verdict, vpa_buf_text(&seen));
     else if (!t->judged || verdict == VPA_VERDICT_GOOD || !vpa)
         conclude(look, t, vpa, verdict, vpa_buf_text(&seen));
     return false;

@@ -184,6 +184,10 @@ TEST_TIMES(a_resize_that_had_waited_for_room_is_judged, 2) {
     ck_assert_ptr_nonnull(strstr(condition(), "\"type\":\"ResizesPaused\",\"status\":\"True\""));
     pass_for(2);
     ck_assert_uint_eq(server.call_count, 6);
+    show_resized(5, "2026-03-01T11:00:00Z", ""); /* it bears it: what has failed is known */
+    pass_for(3);
+    ck_assert_double_eq(failed_proofs("Crashing"), 1);
+    ck_assert_ptr_null(strstr(condition(), "\"status\":\"True\""));
 }
 
 static void want(const char *target)
