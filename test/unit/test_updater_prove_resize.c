@@ -214,7 +214,7 @@ static const struct {
 };
 
 TEST_EACH(a_resize_that_had_waited_for_room_proves_no_other_size, later) {
-    const char *cpu = later[_i].cpu, *request = server.request;
+    const char *cpu = later[_i].cpu;
 
     server.mode = "InPlace";
     learn();
@@ -225,9 +225,7 @@ TEST_EACH(a_resize_that_had_waited_for_room_proves_no_other_size, later) {
     ck_assert_uint_eq(server.call_count, 2);
     ck_assert_str_eq(server.calls[1], "p00-01/resize");
     if (cpu) {
-        server.request = cpu;
-        show_resized(1, NULL, RESTARTED);
-        server.request = request;
+        show_resized_to(cpu, 1, NULL, RESTARTED);
         pass_for(2);
         ck_assert_double_eq(failed_proofs("Crashing"), 1);
     }
@@ -279,6 +277,26 @@ TEST(a_late_crash_is_worse_than_what_was_not_resized) {
     pass_for(2);
     ck_assert_ptr_nonnull(strstr(condition(), "\"type\":\"ResizesPaused\",\"status\":\"True\""));
     ck_assert_ptr_nonnull(strstr(condition(), "Crashing"));
+}
+
+/* Another size was accepted while it waited for room: that is what it is judged by, once. */
+TEST(a_pod_that_waits_for_another_size_is_judged_by_that) {
+    server.mode = "InPlace";
+    server.pods_per_vpa = 2;
+    learn();
+    show_resized(1, "2026-03-01T11:00:00Z", "");
+    pass_for(1);
+    show_resizing(0, "2", DEFERRED);
+    pass_for(1);
+    want("\"target\":{\"cpu\":\"5\"},\"lowerBound\":{\"cpu\":\"4\"");
+    show_resized_to("5", 1, "2026-03-01T11:00:00Z", "");
+    pass_for(1);
+    ck_assert_uint_eq(server.call_count, 2);
+    show_resizing(0, "5", DEFERRED);
+    pass_for(2);
+    show_resized_to("5", 0, NULL, RESTARTED);
+    pass_for(3);
+    ck_assert_double_eq(failed_proofs("Crashing"), 1);
 }
 
 /* It keeps what it was waiting for, and crashes by that. */

@@ -140,10 +140,15 @@ void show_pod(int v, int p)
 
 void show_resized(int p, const char *ready_since, const char *more)
 {
+    show_resized_to("2", p, ready_since, more);
+}
+
+void show_resized_to(const char *cpu, int p, const char *ready_since, const char *more)
+{
     static const char start[] = "\"startTime\"", ready[] = "\"conditions\":[{\"type\":\"Ready\"";
     const char *request = server.request;
 
-    server.request = "2";
+    server.request = cpu;
     vpa_auto_free char *text = pod_text(0, p);
     server.request = request;
     const char *at = strstr(text, start), *from = strstr(at, ready), *to = strchr(from, '}');

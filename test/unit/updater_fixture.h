@@ -154,6 +154,7 @@ void show_pod(int v, int p);
 /* Pod p of the first VPA as the kubelet leaves it: with the cpu that is wanted, and ready since
  * then, or not (NULL). more: members of its status. */
 void show_resized(int p, const char *ready_since, const char *more);
+void show_resized_to(const char *cpu, int p, const char *ready_since, const char *more);
 void hide_vpa(const char *name);
 int *generation_of(int v, int p);
 /* A replaced pod has another UID and is younger; what is wanted of pods is the same. */
