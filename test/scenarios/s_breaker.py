@@ -168,7 +168,7 @@ def scenario_breaker_budget(make):
                        "metadata": {"name": "app", "namespace": NAMESPACE},
                        "spec": {"minAvailable": 3, "selector": {"matchLabels": {"app": "app"}}}})
     before = bed.uids("app")
-    until(lambda: bed.client.find("PodDisruptionBudget", "app", NAMESPACE)["status"].get("expectedPods") == 3, 60,
+    until(lambda: bed.client.get("PodDisruptionBudget", "app", NAMESPACE)["status"].get("expectedPods") == 3, 60,
           "the budget is counted")
     begin(bed)
     none_at_all(bed, make, "PDB that always refuses")

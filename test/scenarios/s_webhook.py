@@ -55,7 +55,13 @@ def patch(cluster, path, value):
 
 
 def registration(cluster):
+    """The registration, None while there is none."""
     return cluster.client.find("MutatingWebhookConfiguration", CONFIG)
+
+
+def registered(cluster):
+    """The same where it must be there: a start deletes it before it makes it anew, and until() waits for that."""
+    return cluster.client.get("MutatingWebhookConfiguration", CONFIG)
 
 
 class Scene:
@@ -208,8 +214,13 @@ class Enforcer(threading.Thread):
             selector = found and found["webhooks"][0]["namespaceSelector"]
             if selector and not stands(selector) and not keeps_away(found):
                 selector.setdefault("matchExpressions", []).extend(e for e in AKS if e not in selector.get("matchExpressions", []))
-                patch(self.cluster, "/webhooks/0/namespaceSelector", selector)
-                self.writes += 1
+                try:
+                    patch(self.cluster, "/webhooks/0/namespaceSelector", selector)
+                except ApiError as error:
+                    if error.code != 404:  # deleted since it was read
+                        raise
+                else:
+                    self.writes += 1
 
 
 def stands(selector):
@@ -226,13 +237,13 @@ def scenario_webhook_enforcer(make):
     registration was deleted nothing of it is left."""
     scene = Scene(make, ours=True)
     cluster, hamster = scene.cluster, scene.hamster
-    selector = lambda: registration(cluster)["webhooks"][0]["namespaceSelector"]  # noqa: E731
+    selector = lambda: registered(cluster)["webhooks"][0]["namespaceSelector"]  # noqa: E731
     enforcer = Enforcer(cluster)
     enforcer.start()
     until(lambda: enforcer.writes == 1, 30, "it has added its expressions")
     assert scene.webhook.stop() == 0
     scene.webhook = cluster.start_daemon("admission-controller", f"--webhook-config-name={CONFIG}", "--webhook-failure-policy-fail")
-    until(lambda: registration(cluster)["webhooks"][0]["failurePolicy"] == "Fail", 60, "the start has written its flags")
+    until(lambda: registered(cluster)["webhooks"][0]["failurePolicy"] == "Fail", 60, "the start has written its flags")
     assert stands(selector()) and enforcer.writes == 1, selector()
     until(lambda: is_fresh(cluster), 60, "the Lease is renewed")
     no_pods(scene)
@@ -254,7 +265,7 @@ def scenario_webhook_enforcer(make):
     assert scene.webhook.stop() == 0
     scene.webhook = cluster.start_daemon("admission-controller", f"--webhook-config-name={CONFIG}",
                                          "--webhook-labels=admissions.enforcer/disabled:true")
-    until(lambda: keeps_away(registration(cluster)), 60, "the start has written the label")
+    until(lambda: keeps_away(registered(cluster)), 60, "the start has written the label")
     assert stands(selector()), selector()
     until(lambda: is_fresh(cluster), 60, "the Lease is renewed")
     gone(scene)
@@ -277,24 +288,24 @@ def scenario_webhook_owners(make):
         scene.webhook = cluster.start_daemon("admission-controller", f"--register-webhook={flag}")
         patch(cluster, "/webhooks/0/clientConfig/url", f"https://127.0.0.1:{cluster.webhook_port}")
         until(lambda: is_fresh(cluster), 60, "Helm's registration does")
-        version = registration(cluster)["metadata"]["resourceVersion"]
+        version = registered(cluster)["metadata"]["resourceVersion"]
         other_ca(scene)
         until(lambda: "not ours to repair" in scene.webhook.text() or flag == "false", 30, "it is reported")
         until(lambda: is_stale(cluster), 60, "the Lease is not renewed any more")
-        assert registration(cluster)["webhooks"][0]["clientConfig"]["caBundle"] != bundle(cluster.authority)
+        assert registered(cluster)["webhooks"][0]["clientConfig"]["caBundle"] != bundle(cluster.authority)
         own_ca(scene)
         until(lambda: is_fresh(cluster), 60, "Helm has repaired it")
-        assert int(registration(cluster)["metadata"]["resourceVersion"]) > int(version)
+        assert int(registered(cluster)["metadata"]["resourceVersion"]) > int(version)
     cluster.client.merge("MutatingWebhookConfiguration", CONFIG, {"metadata": {"annotations": {
         "meta.helm.sh/release-name": None, "cert-manager.io/inject-ca-from": "kube-system/webhook"}}})
     other_ca(scene)
     until(lambda: is_stale(cluster), 60, "the Lease is not renewed any more")
-    assert registration(cluster)["webhooks"][0]["clientConfig"]["caBundle"] != bundle(cluster.authority), "a fight"
+    assert registered(cluster)["webhooks"][0]["clientConfig"]["caBundle"] != bundle(cluster.authority), "a fight"
     before = repairs(cluster, "rules")  # of what Helm's registration had otherwise
     no_pods(scene)  # the rest of the object is ours
     until(lambda: repairs(cluster, "rules") > before, 30, "the rules are put back")
-    assert registration(cluster)["webhooks"][0]["rules"][0]["resources"] == ["pods"]
-    assert registration(cluster)["webhooks"][0]["clientConfig"]["caBundle"] != bundle(cluster.authority), "a fight"
+    assert registered(cluster)["webhooks"][0]["rules"][0]["resources"] == ["pods"]
+    assert registered(cluster)["webhooks"][0]["clientConfig"]["caBundle"] != bundle(cluster.authority), "a fight"
     own_ca(scene)
     until(lambda: is_fresh(cluster), 60, "the injector has done its work")
 
@@ -497,7 +508,7 @@ def scenario_webhook_rights(make):
     authority = lambda: (cluster.client.get(kind, name, namespace).get("data") or {}).get("ca.crt")  # noqa: E731
     secret = cluster.client.find(kind, name, namespace)
     assert set(secret["data"]) == {"ca.crt", "ca.key", "tls.crt", "tls.key"}, list(secret["data"])
-    trusted = lambda: registration(cluster)["webhooks"][0]["clientConfig"]["caBundle"]  # noqa: E731
+    trusted = lambda: registered(cluster)["webhooks"][0]["clientConfig"]["caBundle"]  # noqa: E731
     before = trusted()
 
     def another():
