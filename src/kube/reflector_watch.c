@@ -17,7 +17,9 @@
 #include "vpa/json/json_peek.h"
 
 #define WATCH_TIMEOUT_MIN_S 300 /* timeoutSeconds: uniform in [300, 600] */
-#define WATCH_TIMEOUT_SPAN_S 301
+/* watch_only: [1800, 3600], as long as a server lets a watch that names no time-out live. It has no
+ * version to go on from, and each opening makes the server read all its Events from etcd. */
+#define WATCH_ONLY_TIMEOUT_MIN_S 1800
 /* A watch that outlives its own time-out by this much has a dead peer. */
 #define WATCH_GRACE (30 * VPA_SECOND)
 #define SHORT_WATCH VPA_SECOND
@@ -331,8 +333,8 @@ void reflector_resume(struct vpa_reflector *r)
 void reflector_start_watch(struct vpa_reflector *r)
 {
     struct vpa_random *random = vpa_kube_client_random(r->client);
-    int64_t seconds =
-        WATCH_TIMEOUT_MIN_S + (int64_t)(vpa_random_double(random) * WATCH_TIMEOUT_SPAN_S);
+    int least = r->options.watch_only ? WATCH_ONLY_TIMEOUT_MIN_S : WATCH_TIMEOUT_MIN_S;
+    int64_t seconds = least + (int64_t)(vpa_random_double(random) * (least + 1));
     struct vpa_kube_call call = {
         .verb = VPA_KUBE_WATCH, .on_data = reflector_on_data, .on_open = on_watch_open};
     vpa_auto_buf path = VPA_BUF(VPA_KUBE_PATH_MAX);
