@@ -28,6 +28,9 @@
 #include "vpa/kube/cache.h"
 
 #define RESYNC VPA_HOUR
+/* How old the selector of a target may be with which a standby learns. One that leads asks in each
+ * pass; two of them would spend what both may ask on the same answers. */
+#define STANDBY_TARGET_AGE (5 * VPA_MINUTE)
 
 /* ---- types ---- */
 
@@ -113,6 +116,8 @@ void feeder_load_vpas(struct feeder *f, vpa_time now)
     size_t count = 0;
 
     vpa_owners_begin_pass(f->owners);
+    vpa_owners_remember_targets(f->owners,
+                                f->options.standby && *f->options.standby ? STANDBY_TARGET_AGE : 0);
     vpa_cache_list(f->vpas, VPA_CACHE_ALL, &f->held);
     const struct vpa_cache_list used[] = {before, f->held};
     slim_pool_sweep(&f->slim, used, VPA_COUNT(used));

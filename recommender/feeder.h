@@ -32,6 +32,7 @@ struct feeder_options { /* all borrowed */
     const struct recommender_config *config;
     struct vpa_cluster *cluster;
     const struct algorithms *algorithms;
+    const bool *standby; /* while it is true nothing is written; NULL: never */
 };
 struct feeder;
 struct feeder *feeder_new(const struct feeder_options *options);

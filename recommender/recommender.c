@@ -168,7 +168,8 @@ struct recommender *recommender_new(const struct recommender_options *options)
                                                     .client = options->client,
                                                     .config = r->config,
                                                     .cluster = r->cluster,
-                                                    .algorithms = r->algorithms});
+                                                    .algorithms = r->algorithms,
+                                                    .standby = options->standby});
     r->events = vpa_events_new(
         &(struct vpa_events_options){.client = options->client, .component = "vpa-recommender"});
     start_query(r);

@@ -252,7 +252,8 @@ int vpa_owners_selector(struct vpa_owners *o, const struct vpa_controller_key *t
 
     if (rc == 0)
         *out = vpa_selector_copy(arena, selector);
-    if (rc == 0 && live.held && !owner_scale_find(o, target))
+    const struct owner_scale *known = owner_scale_find(o, target);
+    if (rc == 0 && live.held && (!known || (o->target_age > 0 && known != live.held)))
         owner_scale_remember(o, live.held); /* the walk need not ask for it again */
     else
         owner_scale_unref(live.held);
@@ -428,6 +429,11 @@ void vpa_owners_begin_pass(struct vpa_owners *o)
 {
     owner_scales_begin_pass(o);
     vpa_discovery_begin_pass(o->discovery);
+}
+
+void vpa_owners_remember_targets(struct vpa_owners *o, vpa_duration age)
+{
+    o->target_age = age;
 }
 
 struct vpa_discovery *vpa_owners_discovery(struct vpa_owners *o)

@@ -133,6 +133,7 @@ struct vpa_owners {
     size_t sweep_cursor;              /* position in scales */
     uint64_t pass;
     struct vpa_table troubles; /* of this pass: what was asked for in vain, how often */
+    vpa_duration target_age;   /* of an answer that does for a target without asking */
     vpa_duration waited;       /* for such, and for owners that were not known */
     bool started, changed, scales_changed, telling;
     void (*on_change)(void *ctx);

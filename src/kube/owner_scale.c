@@ -296,7 +296,12 @@ static struct owner_scale *ask_for_some(struct vpa_owners *o, bool target,
 struct owner_scale *owner_scale_of_target(struct vpa_owners *o, const struct vpa_controller_key *k,
                                           struct vpa_error *err)
 {
-    return ask_for_some(o, true, k, err);
+    struct owner_scale *known = o->target_age > 0 ? owner_scale_find(o, k) : NULL;
+
+    if (!known || !known->ok || vpa_loop_monotonic(o->loop) - known->fetched > o->target_age)
+        return ask_for_some(o, true, k, err);
+    known->last_read = vpa_loop_monotonic(o->loop);
+    return owner_scale_ref(known);
 }
 
 static struct owner_scale *have_answer(struct vpa_owners *o, const struct vpa_controller_key *k,

@@ -57,6 +57,41 @@ TEST(steady_passes_ask_for_selectors_alone) {
     ck_assert_str_eq(selector.items[0].values[0], "other");
 }
 
+/* Who writes nothing asks seldom; the same process asks in each pass again once it leads. */
+TEST(a_standby_takes_the_selector_of_a_moment_ago) {
+    struct vpa_selector selector;
+    vpa_auto_arena arena = {0};
+
+    synced();
+    vpa_owners_remember_targets(owners, 5 * VPA_MINUTE);
+    for (int i = 0; i < 12; i++) {
+        ck_assert_int_eq(vpa_owners_selector(owners, WIDGET("w"), &arena, &selector, &err), 0);
+        vpa_owners_begin_pass(owners);
+        vpa_loop_pump(loop, VPA_MINUTE);
+    }
+    ck_assert_int_eq(scale_gets(), 2); /* at 0 and 6 minutes */
+    put_widget("w", "app=other", 1);
+    vpa_loop_pump(loop, VPA_MINUTE);
+    ck_assert_int_eq(vpa_owners_selector(owners, WIDGET("w"), &arena, &selector, &err), 0);
+    ck_assert_str_eq(selector.items[0].values[0], "other");
+    vpa_owners_remember_targets(owners, 0);
+    ck_assert_int_eq(vpa_owners_selector(owners, WIDGET("w"), &arena, &selector, &err), 0);
+    ck_assert_int_eq(scale_gets(), 4);
+}
+
+/* One that cannot be had is no answer. */
+TEST(a_standby_asks_again_for_what_is_not_there) {
+    struct vpa_selector selector;
+    vpa_auto_arena arena = {0};
+
+    synced();
+    vpa_owners_remember_targets(owners, 5 * VPA_MINUTE);
+    ck_assert_int_eq(vpa_owners_selector(owners, WIDGET("new"), &arena, &selector, &err), -1);
+    put_widget("new", "app=new", 1);
+    vpa_owners_begin_pass(owners);
+    ck_assert_int_eq(vpa_owners_selector(owners, WIDGET("new"), &arena, &selector, &err), 0);
+}
+
 TEST(replicas_are_read_anew_when_they_are_too_old) {
     const struct vpa_controller_key widget = {"n", "Widget", "w", "example.com/v1"};
     int32_t replicas = 0;

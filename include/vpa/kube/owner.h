@@ -74,6 +74,9 @@ struct vpa_discovery *vpa_owners_discovery(struct vpa_owners *owners);
 int vpa_owners_selector(struct vpa_owners *owners, const struct vpa_controller_key *target,
                         struct vpa_arena *arena, struct vpa_selector *out,
                         struct vpa_error *err) VPA_MUST_CHECK;
+/* From now on a good answer to that question which is at most this old is taken instead of asking
+ * again: for who writes nothing. 0, as at first: none is. */
+void vpa_owners_remember_targets(struct vpa_owners *owners, vpa_duration age);
 /* Walks from key to the topmost well-known or scalable controller. 0: *found tells whether there is
  * one and *top is it, its texts in the arena. -1: error texts of api.md 6.3. VPA_NOT_FOUND: the
  * caches do not have a controller of a well-known kind, perhaps not yet; VPA_RETRY: a scale is not
