@@ -99,3 +99,30 @@ def use_kubectl(make, built):
 
 
 scenario_kubectl.each_minor = True
+
+
+def scenario_conditions_left(make):
+    """The command of the installation page takes away the conditions that upstream would keep for ever, and nothing else."""
+    cluster = make(fresh=True)
+    cluster.install()
+    kubectl = kubectl_of(cluster, make)
+    if not shutil.which("jq"):
+        raise make.skip("no jq on this machine")
+    kubectl("create", "namespace", NAMESPACE)
+    ours, theirs = ("EvictionsPaused", "Algorithm"), ("RecommendationProvided", "LowConfidence")
+    both = {name: [{"type": t, "status": "True", "lastTransitionTime": "2026-03-02T06:00:00Z", "message": "with \"quotes\" and  blanks"}
+                   for t in types] for name, types in (("mixed", (*ours, *theirs)), ("upstream", theirs), ("none", ()))}
+    for name, conditions in both.items():
+        kubectl("apply", "-f", "-", text=json.dumps({
+            "apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler", "metadata": {"name": name, "namespace": NAMESPACE},
+            "spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name}}}))
+        kubectl("patch", "vpa", name, "-n", NAMESPACE, "--type=merge", "--subresource=status", "-p",
+                json.dumps({"status": {"recommendation": {"containerRecommendations": []}, "conditions": conditions}}))
+    before = cluster.client.get("VerticalPodAutoscaler", "upstream", NAMESPACE)
+    page = (ROOT / "docs/install.md").read_text()
+    command = page[page.index("ours='["):].partition("```")[0].replace("kubectl ", f"kubectl --kubeconfig={cluster.plane.kubeconfig} ")
+    subprocess.run(["bash", "-euo", "pipefail", "-c", command], check=True, timeout=120, stdout=subprocess.DEVNULL,
+                   env={**os.environ, "HOME": str(cluster.processes.folder)})
+    status = {name: cluster.client.get("VerticalPodAutoscaler", name, NAMESPACE)["status"] for name in both}
+    assert status["mixed"] == {**status["upstream"], "conditions": both["mixed"][2:]}, status["mixed"]
+    assert cluster.client.get("VerticalPodAutoscaler", "upstream", NAMESPACE) == before, "written for nothing"
