@@ -144,54 +144,35 @@ int cli_write_file(const char *path, const struct vpa_buf *text, struct vpa_erro
 
 /* ---- the cluster ---- */
 
-static char *kubeconfig_of_home(void)
+/* The files of a list as KUBECONFIG has it. */
+static struct vpa_kube_config *load_list(struct cli *cli, const char *list, const char *context,
+                                         struct vpa_error *err)
 {
-    const char *home = getenv("HOME");
-    char *path = home && *home ? vpa_xprintf("%s/.kube/config", home) : NULL;
+    const char **paths = vpa_arena_alloc(&cli->arena, (strlen(list) + 1) * sizeof(*paths));
+    const char *rest = list;
+    struct vpa_slice path;
+    size_t count = 0;
 
-    if (path && access(path, F_OK) == 0)
-        return path;
-    free(path);
-    return NULL;
+    while (vpa_str_split(&rest, ':', &path))
+        if (path.len)
+            paths[count++] = vpa_arena_printf(&cli->arena, "%.*s", (int)path.len, path.ptr);
+    return vpa_kube_config_load_merged(paths, count, context, err);
 }
 
-/* Of several files, as KUBECONFIG may name them, the first that has the context. */
-static struct vpa_kube_config *load_first(const char *paths, const char *context,
-                                          struct vpa_error *err)
-{
-    const char *rest = paths;
-    struct vpa_kube_config *config = NULL;
-    struct vpa_error why = {0};
-    struct vpa_slice piece;
-
-    while (!config && vpa_str_split(&rest, ':', &piece)) {
-        vpa_auto_free char *path = vpa_xstrndup(piece.ptr, piece.len);
-        struct vpa_error failed;
-
-        if (!*path)
-            continue;
-        config = vpa_kube_config_load_context(path, context, &failed);
-        if (!config && why.code == VPA_OK)
-            why = failed;
-    }
-    if (!config)
-        *err = why;
-    return config;
-}
-
-static struct vpa_kube_config *load_config(const struct cli *cli, struct vpa_error *err)
+static struct vpa_kube_config *load_config(struct cli *cli, struct vpa_error *err)
 {
     const char *context = cli->context ? cli->context : cli_option(cli, "context");
     const char *given = cli_option(cli, "kubeconfig");
-    const char *named = getenv("KUBECONFIG");
-    vpa_auto_free char *home = NULL;
+    const char *list = getenv("KUBECONFIG");
+    const char *home = getenv("HOME");
+    const char *path;
 
     if (given && *given)
         return vpa_kube_config_load_context(given, context, err);
-    if (named && named[strspn(named, ":")])
-        return load_first(named, context, err);
-    home = kubeconfig_of_home();
-    return vpa_kube_config_load_context(home, context, err);
+    if (list && *list)
+        return load_list(cli, list, context, err);
+    path = vpa_arena_printf(&cli->arena, "%s/.kube/config", vpa_or_empty(home));
+    return vpa_kube_config_load_merged(&path, home && *home, context, err);
 }
 
 static int make_client(struct cli *cli, struct vpa_error *err)
@@ -211,14 +192,16 @@ static int make_client(struct cli *cli, struct vpa_error *err)
 static void choose_namespace(struct cli *cli)
 {
     const char *given = cli_option(cli, "namespace");
-    const char *of_context = cli->config ? vpa_kube_config_namespace(cli->config) : "";
+    const char *found = cli->config ? vpa_kube_config_namespace(cli->config) : "";
 
+    if (cli->config && !*found) /* as kubectl: also where the context is that of a file */
+        found = vpa_kube_pod_namespace(&cli->arena, VPA_SERVICE_ACCOUNT_DIR);
     if (cli->all_namespaces)
         cli->ns = "";
     else if (given && *given)
         cli->ns = given;
     else
-        cli->ns = *of_context ? of_context : "default";
+        cli->ns = *found ? found : "default";
 }
 
 int cli_use_transport(struct cli *cli, struct vpa_clock *clock, struct vpa_loop *loop,

@@ -99,12 +99,22 @@ static int start(struct cli_forward *forward, const char *program, char *const *
     return 0;
 }
 
-static void add_option(const struct cli *cli, char **words, size_t *count, const char *name)
+static void add_option(char **words, size_t *count, const char *name, const char *value)
 {
-    const char *value = cli_option(cli, name);
-
     if (value && *value)
         words[(*count)++] = vpa_xprintf("--%s=%s", name, value);
+}
+
+/* It reads the files that this command read. The context is named, because the current one may have
+ * been changed since; where the cluster is that of the pod, no file is to name another one. */
+static void add_cluster(const struct cli *cli, char **words, size_t *count)
+{
+    const char *context =
+        cli->config ? vpa_kube_config_context(cli->config) : cli_option(cli, "context");
+    bool in_pod = cli->config && !*context;
+
+    add_option(words, count, "kubeconfig", in_pod ? "/dev/null" : cli_option(cli, "kubeconfig"));
+    add_option(words, count, "context", context);
 }
 
 /* Heap texts behind each other, NULL at the end. */
@@ -115,8 +125,7 @@ static void make_words(const struct cli *cli, const char *ns, const char *target
 
     words[count++] = vpa_xstrdup("kubectl");
     words[count++] = vpa_xstrdup("port-forward");
-    add_option(cli, words, &count, "kubeconfig");
-    add_option(cli, words, &count, "context");
+    add_cluster(cli, words, &count);
     words[count++] = vpa_xprintf("--namespace=%s", ns);
     words[count++] = vpa_xstrdup("--address=127.0.0.1");
     words[count++] = vpa_xstrdup("--");

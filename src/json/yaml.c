@@ -1,9 +1,9 @@
 /*
  * YAML events become JSON text, and the JSON reader does the rest. Plain scalars are resolved as
  * the Kubernetes tools do (YAML 1.1 core: the words yes, no, on and off are booleans, 010 is
- * octal); quoted ones are strings whatever they look like. What could make a small text mean a
- * large one (anchors, aliases, merge keys) is refused, so the JSON text is at most a few times as
- * long as the YAML.
+ * octal); quoted ones are strings whatever they look like. An alias is the JSON text of its anchor
+ * once more. What aliases repeat is bounded, and merge keys are refused, so a small text cannot
+ * mean a large one.
  */
 #include "vpa/json/yaml.h"
 
@@ -15,10 +15,19 @@
 
 #include "vpa/base/buf.h"
 #include "vpa/base/str.h"
+#include "vpa/base/table.h"
 #include "vpa/json/json_writer.h"
+
+/* The JSON text of an anchor's value, which is complete. */
+struct anchor {
+    size_t start, len;
+    char name[];
+};
 
 struct reader {
     yaml_parser_t parser;
+    struct vpa_table anchors; /* of this document, by name */
+    size_t repeated;          /* bytes of JSON that its aliases stand for */
     struct vpa_arena *arena;
     struct vpa_error *err;
 };
@@ -169,13 +178,55 @@ static int put_scalar(struct reader *r, struct vpa_json_writer *w, const yaml_ev
 
     if (!text)
         return -1;
-    if (event->data.scalar.anchor)
-        return fail_at(r, &event->start_mark, "anchors are not supported");
     if (tag && strcmp(tag, YAML_STR_TAG) != 0)
         return fail_at(r, &event->start_mark, "tags are not supported");
     if (!tag && event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
         return put_plain(r, w, event, text);
     vpa_json_put_string(w, text);
+    return 0;
+}
+
+/* ---- anchors ---- */
+
+static const char *anchor_of(const yaml_event_t *event)
+{
+    const yaml_char_t *name = event->type == YAML_SCALAR_EVENT ? event->data.scalar.anchor
+                              : event->type == YAML_SEQUENCE_START_EVENT
+                                  ? event->data.sequence_start.anchor
+                                  : event->data.mapping_start.anchor;
+
+    return (const char *)name;
+}
+
+/* A value that was written from start on; a name that is there already means the later one. */
+static void keep_anchor(struct reader *r, const struct vpa_buf *text, size_t start,
+                        const char *name)
+{
+    struct anchor *anchor = VPA_TABLE_MAKE(&r->anchors, name, struct anchor, name);
+
+    if (vpa_buf_failed(text))
+        return;
+    if (text->data[start] == ',')
+        start++;
+    anchor->start = start;
+    anchor->len = text->len - start;
+}
+
+static int put_alias(struct reader *r, struct vpa_json_writer *w, const yaml_event_t *event)
+{
+    const struct anchor *anchor =
+        vpa_table_find(&r->anchors, (const char *)event->data.alias.anchor);
+    vpa_auto_free char *copy = NULL; /* the text may move while it grows */
+
+    if (!anchor)
+        return fail_at(r, &event->start_mark, "alias without an anchor before it");
+    r->repeated += anchor->len;
+    if (r->repeated > VPA_YAML_REPEATED_MAX)
+        return fail_at(r, &event->start_mark, "aliases repeat too much");
+    if (vpa_buf_failed(w->buf))
+        return 0;
+    copy = vpa_xstrndup(w->buf->data + anchor->start, anchor->len);
+    vpa_json_put_raw(w, copy, anchor->len);
     return 0;
 }
 
@@ -220,32 +271,40 @@ static int put_members(struct reader *r, struct vpa_json_writer *w, bool keyed)
     return -1;
 }
 
+static int put_structure(struct reader *r, struct vpa_json_writer *w, const yaml_event_t *event)
+{
+    bool keyed = event->type == YAML_MAPPING_START_EVENT;
+
+    if (keyed ? event->data.mapping_start.tag : event->data.sequence_start.tag)
+        return fail_at(r, &event->start_mark, "tags are not supported");
+    if (keyed)
+        vpa_json_open_object(w);
+    else
+        vpa_json_open_array(w);
+    if (put_members(r, w, keyed) < 0)
+        return -1;
+    if (keyed)
+        vpa_json_close_object(w);
+    else
+        vpa_json_close_array(w);
+    return 0;
+}
+
 static int put_value(struct reader *r, struct vpa_json_writer *w, const yaml_event_t *event)
 {
+    size_t start = w->buf->len;
+    const char *anchor;
+
     if (w->depth == VPA_JSON_DEPTH_MAX)
         return fail_at(r, &event->start_mark, "nested too deeply");
-    switch (event->type) {
-    case YAML_ALIAS_EVENT:
-        return fail_at(r, &event->start_mark, "aliases are not supported");
-    case YAML_SCALAR_EVENT:
-        return put_scalar(r, w, event);
-    case YAML_SEQUENCE_START_EVENT:
-        if (event->data.sequence_start.anchor || event->data.sequence_start.tag)
-            return fail_at(r, &event->start_mark, "anchors and tags are not supported");
-        vpa_json_open_array(w);
-        if (put_members(r, w, false) < 0)
-            return -1;
-        vpa_json_close_array(w);
-        return 0;
-    default: /* the parser gives nothing else here but a mapping */
-        if (event->data.mapping_start.anchor || event->data.mapping_start.tag)
-            return fail_at(r, &event->start_mark, "anchors and tags are not supported");
-        vpa_json_open_object(w);
-        if (put_members(r, w, true) < 0)
-            return -1;
-        vpa_json_close_object(w);
-        return 0;
-    }
+    if (event->type == YAML_ALIAS_EVENT)
+        return put_alias(r, w, event);
+    if ((event->type == YAML_SCALAR_EVENT ? put_scalar : put_structure)(r, w, event) < 0)
+        return -1;
+    anchor = anchor_of(event);
+    if (anchor)
+        keep_anchor(r, w->buf, start, anchor);
+    return 0;
 }
 
 /* Behind the start of a document: its value, parsed, and its end. */
@@ -261,6 +320,8 @@ static int read_document(struct reader *r, const struct vpa_json **root)
     if (next_event(r, &event) < 0)
         return -1;
     result = put_value(r, &w, &event);
+    VPA_TABLE_RELEASE(&r->anchors, free);
+    r->repeated = 0;
     yaml_event_delete(&event);
     if (result < 0 || next_event(r, &event) < 0)
         return -1;

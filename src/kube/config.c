@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "vpa/base/file.h"
 #include "vpa/base/log.h"
@@ -132,6 +133,32 @@ struct vpa_kube_config *vpa_kube_config_in_cluster(const char *host, const char 
 const char *vpa_kube_config_namespace(const struct vpa_kube_config *config)
 {
     return vpa_or_empty(config->ns);
+}
+
+const char *vpa_kube_config_context(const struct vpa_kube_config *config)
+{
+    return vpa_or_empty(config->context);
+}
+
+const char *vpa_kube_pod_namespace(struct vpa_arena *arena, const char *dir)
+{
+    const char *host = getenv("KUBERNETES_SERVICE_HOST");
+    const char *port = getenv("KUBERNETES_SERVICE_PORT");
+    const char *given = getenv("POD_NAMESPACE");
+    vpa_auto_free char *text = NULL;
+    struct vpa_slice name;
+    size_t len;
+
+    if (!host || !*host || !port || !*port ||
+        access(vpa_arena_printf(arena, "%s/token", dir), F_OK) < 0)
+        return "";
+    if (given && *given)
+        return vpa_arena_strdup(arena, given);
+    if (vpa_read_file(vpa_arena_printf(arena, "%s/namespace", dir), NAMESPACE_MAX, &text, &len,
+                      NULL) < 0)
+        return "";
+    name = vpa_slice_trim((struct vpa_slice){text, len});
+    return vpa_arena_printf(arena, "%.*s", (int)name.len, name.ptr);
 }
 
 /* Connecting */

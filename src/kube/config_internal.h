@@ -13,6 +13,7 @@
 #define EXEC_PAUSE (10 * VPA_SECOND)
 #define EXEC_OUTPUT_MAX ((size_t)1 << 20)
 #define TOKEN_MAX ((size_t)64 << 10)
+#define NAMESPACE_MAX ((size_t)4 << 10)
 #define TOKEN_REREAD (50 * VPA_SECOND) /* client-go: 60 s minus 10 s of leeway */
 #define TOKEN_RETRY VPA_SECOND         /* after a file that could not be read, or was refused */
 
@@ -31,6 +32,7 @@ struct exec_plugin {
 struct vpa_kube_config {
     struct vpa_arena arena;              /* all texts below */
     struct vpa_http_client_options http; /* as the file has it: TLS also for plain HTTP */
+    const char *context;                 /* its name; NULL: in-cluster, or a plain server */
     const char *ns;                      /* of the context; NULL: none */
     bool plain_http;
     const char *ca_base64;

@@ -1,7 +1,8 @@
 /*
- * Reading a kubeconfig: YAML to the JSON reader, the current context with its cluster and user, and
+ * Reading kubeconfigs: YAML to the JSON reader, the current context with its cluster and user, and
  * the checks of clientcmd with its messages. A field of a wrong type is named with its place; all
  * complaints of the checks are collected, as upstream does: one stands alone, several in brackets.
+ * Of several files each entry comes whole from the first one that has its name.
  */
 #include "config_internal.h"
 
@@ -22,10 +23,18 @@
 #define COMPLAINTS_MAX ((size_t)8192)
 #define LIST_MAX 256
 
+struct source {
+    const char *path; /* NULL: a text that is no file */
+    const char *dir;  /* of relative file names */
+    const struct vpa_json *root;
+};
+
 struct reader {
     struct vpa_kube_config *config;
     struct vpa_arena *arena; /* the config's: texts that stay */
-    const char *dir;
+    const struct source *sources;
+    size_t source_count;
+    const struct source *source;          /* of the entry that is read */
     const char *context, *cluster, *user; /* names */
     struct vpa_buf complaints;
     size_t complaint_count;
@@ -45,12 +54,22 @@ static void complain(struct reader *r, const char *fmt, ...)
     va_end(args);
 }
 
+/* Behind an error of that source, NULL: of no single one. */
+static int name_source(struct reader *r, const struct source *source)
+{
+    if (source && source->path)
+        return vpa_wrap(r->err, "error loading config file \"%s\"", source->path);
+    return -1;
+}
+
 static void wrong_type(struct reader *r, const char *entry, const char *field,
                        const struct vpa_json *node, const char *wanted)
 {
-    if (!r->failed)
+    if (!r->failed) {
         vpa_fail(r->err, VPA_INVALID, "invalid configuration: %s: %s: expected %s, got %s", entry,
                  field, wanted, vpa_json_type_name(node));
+        name_source(r, r->source);
+    }
     r->failed = true;
 }
 
@@ -89,7 +108,7 @@ static const char *file(struct reader *r, const struct vpa_json *object, const c
 
     if (!name || name[0] == '/')
         return name;
-    return vpa_arena_printf(r->arena, "%s/%s", r->dir, name);
+    return vpa_arena_printf(r->arena, "%s/%s", r->source->dir, name);
 }
 
 static const char *data(struct reader *r, const struct vpa_json *object, const char *entry,
@@ -104,9 +123,11 @@ static const char *data(struct reader *r, const struct vpa_json *object, const c
     vpa_buf_init(&decoded, VPA_PEM_MAX);
     if (vpa_base64_decode(&decoded, encoded, strlen(encoded), NULL) < 0 ||
         vpa_buf_failed(&decoded) || strlen(vpa_buf_text(&decoded)) != decoded.len) {
-        if (!r->failed)
+        if (!r->failed) {
             vpa_fail(r->err, VPA_INVALID, "invalid configuration: %s: %s: illegal base64 data",
                      entry, field);
+            name_source(r, r->source);
+        }
         r->failed = true;
     } else {
         kept = vpa_arena_strdup(r->arena, vpa_buf_text(&decoded));
@@ -132,17 +153,20 @@ static void check_readable(struct reader *r, const char *what, const char *path,
         close(fd);
 }
 
-/* The first entry of a named list: {name, <member>: {...}}. */
-static const struct vpa_json *named(const struct vpa_json *list, const char *name,
-                                    const char *member, bool *found)
+/* The member of the first entry of that name; what is read next is read from its source. */
+static const struct vpa_json *find(struct reader *r, const char *list, const char *name,
+                                   const char *member, bool *found)
 {
-    *found = false;
-    vpa_json_foreach (item, list) {
-        if (vpa_str_eq(vpa_json_string(vpa_json_find(item, "name")), name)) {
-            *found = true;
-            return vpa_json_find(item, member);
+    *found = true;
+    for (size_t i = 0; i < r->source_count; i++) {
+        vpa_json_foreach (item, vpa_json_find(r->sources[i].root, list)) {
+            if (vpa_str_eq(vpa_json_string(vpa_json_find(item, "name")), name)) {
+                r->source = &r->sources[i];
+                return vpa_json_find(item, member);
+            }
         }
     }
+    *found = false;
     return NULL;
 }
 
@@ -331,7 +355,7 @@ static void read_exec(struct reader *r, const struct vpa_json *exec, const char 
         complain(r, "invalid interactiveMode for %s: \"%s\"", r->user, mode);
     plugin->needs_terminal = mode && strcmp(mode, "Always") == 0;
     if (plugin->command && plugin->command[0] != '/' && strchr(plugin->command, '/'))
-        plugin->command = vpa_arena_printf(r->arena, "%s/%s", r->dir, plugin->command);
+        plugin->command = vpa_arena_printf(r->arena, "%s/%s", r->source->dir, plugin->command);
     r->config->exec = plugin;
 }
 
@@ -403,112 +427,175 @@ static void read_user(struct reader *r, const struct vpa_json *user)
 
 /* The whole */
 
-static void read_context(struct reader *r, const struct vpa_json *root)
+static void read_context(struct reader *r)
 {
     bool found;
-    const struct vpa_json *context =
-        named(vpa_json_find(root, "contexts"), r->context, "context", &found);
+    const struct vpa_json *context = find(r, "contexts", r->context, "context", &found);
 
     if (!found) {
         complain(r, "context was not found for specified context: %s", r->context);
         return;
     }
+    r->config->context = vpa_arena_strdup(r->arena, r->context);
     r->cluster = vpa_or_empty(text(r, context, "context", "cluster"));
     r->config->ns = text(r, context, "context", "namespace");
     r->user = vpa_or_empty(text(r, context, "context", "user"));
-    const struct vpa_json *cluster =
-        named(vpa_json_find(root, "clusters"), r->cluster, "cluster", &found);
+    const struct vpa_json *cluster = find(r, "clusters", r->cluster, "cluster", &found);
     if (found)
         read_cluster(r, cluster);
     else
         complain(r, "cluster \"%s\" was not found for context \"%s\"", r->cluster, r->context);
     if (!*r->user)
         return;
-    const struct vpa_json *user = named(vpa_json_find(root, "users"), r->user, "user", &found);
+    const struct vpa_json *user = find(r, "users", r->user, "user", &found);
     if (found)
         read_user(r, user);
     else
         complain(r, "user \"%s\" was not found for context \"%s\"", r->user, r->context);
 }
 
-static bool is_empty(const struct vpa_json *root)
+/* The first that is not empty. */
+static const char *current_context(struct reader *r)
 {
-    return vpa_json_count(vpa_json_find(root, "clusters")) == 0 &&
-           vpa_json_count(vpa_json_find(root, "contexts")) == 0 &&
-           vpa_json_count(vpa_json_find(root, "users")) == 0;
+    const char *name = NULL;
+
+    for (size_t i = 0; !name && i < r->source_count; i++) {
+        r->source = &r->sources[i];
+        name = text(r, r->source->root, "kubeconfig", "current-context");
+    }
+    return vpa_or_empty(name);
 }
 
-static int fail_empty(struct vpa_error *err)
+static int read_all(struct reader *r)
 {
-    return vpa_fail(err, VPA_INVALID,
-                    "invalid configuration: no configuration has been provided, try setting "
-                    "KUBERNETES_MASTER environment variable");
-}
+    bool found, given = *r->context;
 
-static int read_all(struct reader *r, const struct vpa_json *root)
-{
-    if (!*r->context)
-        r->context = vpa_or_empty(text(r, root, "kubeconfig", "current-context"));
+    if (!given)
+        r->context = current_context(r);
     if (r->failed)
         return -1;
-    if (!*r->context)
-        return fail_empty(r->err);
-    read_context(r, root);
+    find(r, "contexts", r->context, "context", &found);
+    if (given && !found)
+        return vpa_fail(r->err, VPA_INVALID, "context \"%s\" does not exist", r->context);
+    if (*r->context)
+        read_context(r);
+    else
+        complain(r, "no configuration has been provided, try setting KUBERNETES_MASTER "
+                    "environment variable");
     if (r->failed)
         return -1;
     if (r->complaint_count == 0)
         return 0;
-    return vpa_fail(r->err, VPA_INVALID, "invalid configuration: %s%s%s",
-                    r->complaint_count > 1 ? "[" : "", vpa_buf_text(&r->complaints),
-                    r->complaint_count > 1 ? "]" : "");
+    vpa_fail(r->err, VPA_INVALID, "invalid configuration: %s%s%s",
+             r->complaint_count > 1 ? "[" : "", vpa_buf_text(&r->complaints),
+             r->complaint_count > 1 ? "]" : "");
+    return name_source(r, r->source_count == 1 ? r->sources : NULL);
 }
 
-/* context NULL or "": the current one. */
-static struct vpa_kube_config *config_parse(const char *yaml, size_t len, const char *dir,
-                                            const char *context, struct vpa_error *err)
-{
-    vpa_auto_arena document = {0};
-    const struct vpa_json *root;
+static const char *const lists[] = {"clusters", "contexts", "users"};
 
-    if (vpa_yaml_parse(&document, yaml, len, &root, err) < 0) {
-        vpa_wrap(err, "kubeconfig");
-        return NULL;
-    }
-    if (!vpa_json_is_null(root) && !vpa_json_is_object(root)) {
-        vpa_fail(err, VPA_INVALID, "kubeconfig: expected object, got %s", vpa_json_type_name(root));
-        return NULL;
-    }
-    if (is_empty(root)) {
-        struct vpa_kube_config *in_cluster = vpa_kube_config_in_cluster(
-            getenv("KUBERNETES_SERVICE_HOST"), getenv("KUBERNETES_SERVICE_PORT"),
-            VPA_SERVICE_ACCOUNT_DIR, NULL);
-        if (!in_cluster)
-            fail_empty(err);
-        return in_cluster;
-    }
+static bool is_empty(const struct reader *r)
+{
+    for (size_t i = 0; i < r->source_count; i++)
+        for (size_t k = 0; k < VPA_COUNT(lists); k++)
+            if (vpa_json_count(vpa_json_find(r->sources[i].root, lists[k])) > 0)
+                return false;
+    return true;
+}
+
+static struct vpa_kube_config *in_cluster(struct vpa_error *err)
+{
+    return vpa_kube_config_in_cluster(getenv("KUBERNETES_SERVICE_HOST"),
+                                      getenv("KUBERNETES_SERVICE_PORT"), VPA_SERVICE_ACCOUNT_DIR,
+                                      err);
+}
+
+/* context NULL or "": the current one. In-cluster where neither names one and there is no entry. */
+static struct vpa_kube_config *config_of(const struct source *sources, size_t count,
+                                         const char *context, struct vpa_error *err)
+{
     struct vpa_kube_config *config = vpa_xcalloc(1, sizeof(*config));
     struct vpa_error why;
     struct reader r = {.config = config,
                        .arena = &config->arena,
-                       .dir = dir,
+                       .sources = sources,
+                       .source_count = count,
                        .context = vpa_or_empty(context),
                        .cluster = "",
                        .user = "",
                        .err = &why};
+
     vpa_buf_init(&r.complaints, COMPLAINTS_MAX);
-    if (read_all(&r, root) < 0) {
-        if (err)
+    if (read_all(&r) < 0) {
+        bool empty = !r.failed && !*r.context && is_empty(&r);
+        vpa_kube_config_free(config);
+        config = empty ? in_cluster(count == 0 ? &why : NULL) : NULL;
+        if (!config && err)
             *err = why;
-        vpa_kube_config_free(VPA_STEAL(config));
     }
     vpa_buf_release(&r.complaints);
     return config;
 }
 
+/* Lists of another type, which would be passed over as if they were not there. */
+static int check_lists(const struct vpa_json *root, struct vpa_error *err)
+{
+    for (size_t k = 0; k < VPA_COUNT(lists); k++) {
+        const struct vpa_json *list = vpa_json_find(root, lists[k]);
+
+        if (!vpa_json_is_null(list) && !vpa_json_is_array(list))
+            return vpa_fail(err, VPA_INVALID, "%s: expected array, got %s", lists[k],
+                            vpa_json_type_name(list));
+        vpa_json_foreach (item, list)
+            if (!vpa_json_is_null(item) && !vpa_json_is_object(item))
+                return vpa_fail(err, VPA_INVALID, "%s: expected object, got %s", lists[k],
+                                vpa_json_type_name(item));
+    }
+    return 0;
+}
+
+static int parse(struct vpa_arena *arena, const char *yaml, size_t len,
+                 const struct vpa_json **root, struct vpa_error *err)
+{
+    if (vpa_yaml_parse(arena, yaml, len, root, err) < 0)
+        return vpa_wrap(err, "kubeconfig");
+    if (!vpa_json_is_null(*root) && !vpa_json_is_object(*root))
+        return vpa_fail(err, VPA_INVALID, "kubeconfig: expected object, got %s",
+                        vpa_json_type_name(*root));
+    return check_lists(*root, err) < 0 ? vpa_wrap(err, "kubeconfig") : 0;
+}
+
+static int read_source(struct vpa_arena *arena, const char *path, struct source *out,
+                       struct vpa_error *err)
+{
+    vpa_auto_free char *text = NULL;
+    const char *slash = strrchr(path, '/');
+    size_t len;
+    int result;
+
+    if (vpa_read_file(path, VPA_KUBECONFIG_MAX, &text, &len, err) < 0)
+        return -1;
+    result = parse(arena, text, len, &out->root, err);
+    explicit_bzero(text, len);
+    if (result < 0)
+        return vpa_wrap(err, "error loading config file \"%s\"", path);
+    out->path = path;
+    if (!slash)
+        out->dir = ".";
+    else
+        out->dir = slash == path ? "/" : vpa_arena_printf(arena, "%.*s", (int)(slash - path), path);
+    return 0;
+}
+
 struct vpa_kube_config *vpa_kube_config_parse(const char *yaml, size_t len, const char *dir,
                                               struct vpa_error *err)
 {
-    return config_parse(yaml, len, dir, NULL, err);
+    vpa_auto_arena document = {0};
+    struct source source = {.dir = dir};
+
+    if (parse(&document, yaml, len, &source.root, err) < 0)
+        return NULL;
+    return config_of(&source, 1, NULL, err);
 }
 
 struct vpa_kube_config *vpa_kube_config_load(const char *path, struct vpa_error *err)
@@ -519,21 +606,32 @@ struct vpa_kube_config *vpa_kube_config_load(const char *path, struct vpa_error 
 struct vpa_kube_config *vpa_kube_config_load_context(const char *path, const char *context,
                                                      struct vpa_error *err)
 {
-    vpa_auto_free char *text = NULL;
-    size_t len;
+    vpa_auto_arena document = {0};
+    struct source source;
 
     if (!path || !*path)
-        return vpa_kube_config_in_cluster(getenv("KUBERNETES_SERVICE_HOST"),
-                                          getenv("KUBERNETES_SERVICE_PORT"),
-                                          VPA_SERVICE_ACCOUNT_DIR, err);
-    if (vpa_read_file(path, VPA_KUBECONFIG_MAX, &text, &len, err) < 0)
+        return config_of(NULL, 0, context, err);
+    if (read_source(&document, path, &source, err) < 0)
         return NULL;
-    const char *slash = strrchr(path, '/');
-    vpa_auto_free char *dir = slash ? vpa_xstrndup(path, (size_t)(slash - path)) : vpa_xstrdup(".");
-    struct vpa_kube_config *config =
-        config_parse(text, len, slash == path ? "/" : dir, context, err);
-    explicit_bzero(text, len);
-    if (!config)
-        vpa_wrap(err, "error loading config file \"%s\"", path);
-    return config;
+    return config_of(&source, 1, context, err);
+}
+
+struct vpa_kube_config *vpa_kube_config_load_merged(const char *const *paths, size_t count,
+                                                    const char *context, struct vpa_error *err)
+{
+    vpa_auto_arena document = {0};
+    struct source *sources = vpa_arena_zalloc(&document, (count + 1) * sizeof(*sources));
+    struct vpa_error why;
+    size_t n = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (read_source(&document, paths[i], &sources[n], &why) == 0) {
+            n++;
+        } else if (why.code != VPA_NOT_FOUND) {
+            if (err)
+                *err = why;
+            return NULL;
+        }
+    }
+    return config_of(sources, n, context, err);
 }

@@ -26,7 +26,7 @@ from s_kubectl import kubectl_of
 def command_of(cluster):
     """A function that runs kubectl-vpa and gives (exit status, standard output, standard error)."""
     def run(*words, kubeconfig=cluster.plane.kubeconfig, env=None):
-        given = [] if words == ("--help",) else [f"--kubeconfig={kubeconfig}"]
+        given = [] if words == ("--help",) or not kubeconfig else [f"--kubeconfig={kubeconfig}"]
         done = subprocess.run([cluster.programs / "kubectl-vpa", *words, *given],
                               capture_output=True, text=True, timeout=180,
                               env={**os.environ, **cluster.env, **(env or {})})
@@ -64,6 +64,82 @@ def scenario_cli_frame(make):
     status, out, err = run("version", f"--context={config['current-context']}", kubeconfig=other)
     assert status == 0, err
     assert run("nonsense")[0] == 2 and run("version", "--nonsense")[0] == 2
+    several_kubeconfigs(run, kubectl, cluster, make())
+
+
+def write_parts(folder, clusters):
+    """Kubeconfigs and parts of such in the folder; dev and prod are whole, each with its own as the current context."""
+    folder.mkdir()
+    for name, cluster in clusters.items():
+        config = {"current-context": name, "clusters": [{"name": name, "cluster": {"server": cluster.plane.url}}],
+                  "contexts": [{"name": name, "context": {"cluster": name, "user": "admin", "namespace": "default"}}],
+                  "users": [{"name": "admin", "user": {"token": cluster.plane.client.token or "x"}}]}
+        (folder / name).write_text(json.dumps(config))
+    parts = {"empty": "", "use-nope": "current-context: nope\n", "broken": "[", "list": "- a\n", "no-list": "clusters: {prod: {}}\n",
+             "mixed": "current-context: mixed\ncontexts: [{name: mixed, context: {cluster: prod, user: admin}}]\n",
+             "no-ca": "clusters: [{name: prod, cluster: {server: 'https://127.0.0.1:1', certificate-authority: /nonexistent/ca}}]\n",
+             "alias": "clusters:\n- {name: other, cluster: &k {server: 'http://127.0.0.1:1'}}\n- {name: prod, cluster: *k}\n"}
+    for name, text in parts.items():
+        (folder / name).write_text(text)
+
+
+# Files of KUBECONFIG, words, which server is asked; None: an error.
+SEVERAL = [
+    ("dev:prod", (), "dev"), ("prod:dev", (), "prod"), ("dev:prod", ("--context=prod",), "prod"),
+    ("empty:missing:prod", (), "prod"), ("mixed:dev:prod", (), "prod"), ("dev:mixed:prod", ("--context=mixed",), "prod"),
+    ("dev:prod:alias", ("--context=prod",), "prod"), ("alias:dev:prod", (), "dev"), ("use-nope:dev", ("--context=dev",), "dev"),
+    ("use-nope:dev", (), None), ("dev:prod", ("--context=nope",), None), ("missing:empty", ("--context=nope",), None),
+    ("broken:dev", (), None), ("dev:broken", (), None), ("list:dev", (), None), ("no-list:dev:prod", (), None), (".:dev", (), None),
+    ("no-ca:prod", (), None), ("no-ca:dev:prod", (), "dev"), ("mixed:dev", (), None), (":", (), None),
+]
+
+
+def several_kubeconfigs(run, kubectl, dev, prod):
+    """The files of KUBECONFIG over two servers: the one that kubectl asks is asked, and an error is one for both."""
+    clusters, folder = {"dev": dev, "prod": prod}, dev.processes.folder / "several"
+    write_parts(folder, clusters)
+    container = {"name": "app", "image": "app", "resources": {"requests": {"cpu": "100m"}}}
+    for name, cluster in clusters.items():
+        cluster.install()
+        cluster.client.create({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": f"on-{name}", "namespace": "default"},
+                               "spec": {"replicas": 0, "selector": {"matchLabels": {"app": "web"}}, "template": {
+                                   "metadata": {"labels": {"app": "web"}}, "spec": {"containers": [container]}}}})
+
+    def ask_kubectl(env, *words):
+        done = subprocess.run([kubectl, *words], capture_output=True, text=True, timeout=60, env={**os.environ, **env})
+        return done.returncode, done.stdout, done.stderr
+
+    def env_of(files):
+        paths = [str(folder / file) if file else "" for file in files.split(":")]
+        return {"KUBECONFIG": ":".join(paths), "HOME": str(folder), "KUBERNETES_SERVICE_HOST": ""}
+
+    for files, words, wanted in SEVERAL:
+        env = env_of(files)
+        status, out, err = run("create", "-n", "default", *words, kubeconfig=None, env=env)
+        found = [made["metadata"]["name"] for made in yaml.safe_load_all(out)] if status == 0 else None
+        assert found == (wanted and [f"on-{wanted}"]) and status in (0, 1), (files, words, status, out, err)
+        assert wanted or re.match(r"error: .+\n$", err), (files, words, err)
+        if kubectl:
+            status, out, err = ask_kubectl(env, "get", "deployments", "-n", "default", "-o", "name", *words)
+            assert (out.split() if status == 0 else None) == (wanted and [f"deployment.apps/on-{wanted}"]), (files, words, out, err)
+    assert 'error: context "nope" does not exist\n' == run("create", "--context=nope", kubeconfig=None, env=env_of("dev:prod"))[2]
+    assert str(folder / "broken") in run("create", kubeconfig=None, env=env_of("dev:broken"))[2]
+    write_elsewhere(run, ask_kubectl if kubectl else None, clusters, folder, env_of("dev:prod"))
+
+
+def write_elsewhere(run, ask_kubectl, clusters, folder, env):
+    """After `kubectl config use-context prod`, which writes into the first file, prod alone gets the VPAs."""
+    if ask_kubectl:
+        status, out, err = ask_kubectl(env, "config", "use-context", "prod")
+        assert status == 0, err
+    else:
+        (folder / "dev").write_text(json.dumps({**json.loads((folder / "dev").read_text()), "current-context": "prod"}))
+    assert yaml.safe_load((folder / "dev").read_text())["current-context"] == "prod"
+    status, out, err = run("create", "--apply", "-n", "default", kubeconfig=None, env=env)
+    assert status == 0, (out, err)
+    found = {name: [v["metadata"]["name"] for v in cluster.client.list("VerticalPodAutoscaler", "default")]
+             for name, cluster in clusters.items()}
+    assert found == {"dev": [], "prod": ["on-prod"]}, found
 
 
 scenario_cli_frame.tiers, scenario_cli_frame.why = ["sim"], "what it says of itself is the same on both"

@@ -292,6 +292,31 @@ TEST(test_child_is_ended) {
     ck_assert(!child_lives());
 }
 
+static const struct {
+    const char *context; /* NULL: in a pod */
+    const char *words;
+} clusters[] = {
+    {"prod", "port-forward --context=prod --namespace"},
+    {NULL, "port-forward --kubeconfig=/dev/null --namespace"},
+};
+
+/* Where this command is: the current context may be another one by now. */
+TEST_EACH(test_child_has_the_same_cluster, clusters) {
+    vpa_auto_free char *words = NULL;
+    vpa_auto_free char *config =
+        vpa_xprintf("current-context: %s\ncontexts: [{name: prod, context: {cluster: k}}]\n"
+                    "clusters: [{name: k, cluster: {server: 'http://h'}}]\n",
+                    vpa_or_empty(clusters[_i].context));
+
+    cli.config = clusters[_i].context ? vpa_kube_config_parse(config, strlen(config), folder, &err)
+                                      : vpa_kube_config_plain("https://h");
+    ck_assert_ptr_nonnull(cli.config);
+    ck_assert_ptr_null(with_kubectl("exit 1"));
+    vpa_kube_config_free(VPA_STEAL(cli.config));
+    words = content("words");
+    ck_assert_msg(vpa_str_starts_with(words, clusters[_i].words), "%s", words);
+}
+
 TEST(test_child_that_gives_up) {
     ck_assert_ptr_null(
         with_kubectl("echo 'warning: x'\necho 'error: pods is forbidden' >&2\nexit 1"));

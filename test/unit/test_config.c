@@ -77,6 +77,10 @@ static const struct {
      "will override., client-key-data and client-key are both specified for u; client-key-data "
      "will "
      "override]"},
+    {"clusters: {a: b}\n", "kubeconfig: clusters: expected array, got object"},
+    {"users: [x]\n", "kubeconfig: users: expected object, got string"},
+    {"current-context: x\n",
+     "invalid configuration: context was not found for specified context: x"},
     {CONTEXT CLUSTER("") USER("    as-groups: [a]\n"),
      "invalid configuration: requesting uid, groups or user-extra for u without impersonating a "
      "user"},
@@ -246,7 +250,7 @@ TEST(chooses_a_context) {
     ck_assert_str_eq(vpa_kube_config_namespace(config), "shop");
     vpa_kube_config_free(config);
     ck_assert_ptr_null(vpa_kube_config_load_context(path, "c", &err));
-    ck_assert_ptr_nonnull(strstr(err.text, "context was not found for specified context: c"));
+    ck_assert_str_eq(err.text, "context \"c\" does not exist");
 }
 
 int main(void)

@@ -34,6 +34,11 @@ static const struct {
     {"\"<<\": 1", "{\"\\u003c\\u003c\":1}"},
     {"{a: {b: [1, 2]}, \"c d\": e}", "{\"a\":{\"b\":[1,2]},\"c d\":\"e\"}"},
     {"a: caf\xc3\xa9\n", "{\"a\":\"caf\xc3\xa9\"}"},
+    {"a: &x 1\nb: *x\nc: &x two\nd: *x\n", "{\"a\":1,\"b\":1,\"c\":\"two\",\"d\":\"two\"}"},
+    {"a: &x [1, &y {c: d}]\nb: [0, *x, *y]\n",
+     "{\"a\":[1,{\"c\":\"d\"}],\"b\":[0,[1,{\"c\":\"d\"}],{\"c\":\"d\"}]}"},
+    {"[&x , *x, &y '', *y, &x [], *x]", "[null,null,\"\",\"\",[],[]]"},
+    {"&x {a: [&y 1, *y, 2]}", "{\"a\":[1,1,2]}"},
     {"{\"json\": [1, \"x\", null]}", "{\"json\":[1,\"x\",null]}"},
 };
 
@@ -49,15 +54,16 @@ TEST_EACH(reads, good) {
 static const struct {
     const char *yaml, *error;
 } bad[] = {
-    {"a: &x 1\nb: 2\n", "line 1: anchors are not supported"},
-    {"a: 1\nb: &x [1]\n", "line 2: anchors and tags are not supported"},
-    {"a: 1\nb: &x {c: 1}\n", "line 2: anchors and tags are not supported"},
     {"&k a: 1\n", "line 1: anchors and tags are not supported"},
-    {"a: *x\n", "line 1: aliases are not supported"},
+    {"a: *x\n", "line 1: alias without an anchor before it"},
+    {"a: *x\nb: &x 1\n", "line 1: alias without an anchor before it"},
+    {"a: &x\n- 1\n- *x\n", "line 3: alias without an anchor before it"}, /* within itself */
+    {"a: &x 1\n*x : 2\n", "line 2: a key must be a scalar"},
+    {"a: &x {b: 1}\nc:\n  <<: *x\n", "line 3: merge keys are not supported"},
     {"a:\n  <<: {b: 1}\n", "line 2: merge keys are not supported"},
     {"a: !!int \"5\"\n", "line 1: tags are not supported"},
-    {"a: !custom [1]\n", "line 1: anchors and tags are not supported"},
-    {"a: !custom {b: 1}\n", "line 1: anchors and tags are not supported"},
+    {"a: !custom [1]\n", "line 1: tags are not supported"},
+    {"a: !custom {b: 1}\n", "line 1: tags are not supported"},
     {"!!str a: 1\n", "line 1: anchors and tags are not supported"},
     {"? [a]\n: 1\n", "line 1: a key must be a scalar"},
     {"a: .inf\n", "line 1: number that JSON cannot hold"},
@@ -127,6 +133,65 @@ TEST(bounds_depth) {
     ck_assert_int_lt(vpa_yaml_parse(&arena, text, sizeof(text), &root, &err), 0);
     ck_assert_str_eq(err.text, "line 1: nested too deeply");
     ck_assert_int_eq(vpa_yaml_parse(&arena, text + 1, sizeof(text) - 2, &root, &err), 0);
+}
+
+/* Each line stands for nine of the line before: the tenth for 3 GB. */
+TEST(bounds_what_aliases_repeat) {
+    const struct vpa_json *root;
+    struct vpa_error err;
+    vpa_auto_buf text = VPA_BUF(10000);
+
+    vpa_buf_puts(&text, "a0: &a0 [x]\n");
+    for (int i = 1; i < 10; i++) {
+        vpa_buf_printf(&text, "a%d: &a%d [", i, i);
+        for (int k = 0; k < 9; k++)
+            vpa_buf_printf(&text, "%s*a%d", k ? ", " : "", i - 1);
+        vpa_buf_puts(&text, "]\n");
+    }
+    ck_assert_int_lt(vpa_yaml_parse(&arena, vpa_buf_text(&text), text.len, &root, &err), 0);
+    ck_assert_str_eq(err.text, "line 7: aliases repeat too much");
+}
+
+/* "[x...]" and as many aliases of 1024 bytes as there may be, then one more. */
+TEST(bounds_what_aliases_repeat_exactly) {
+    enum { LEN = 1024, MOST = VPA_YAML_REPEATED_MAX / LEN };
+    const struct vpa_json *root;
+    struct vpa_error err;
+
+    for (int count = MOST; count <= MOST + 1; count++) {
+        vpa_auto_buf text = VPA_BUF(100000);
+
+        vpa_buf_printf(&text, "- &a '%0*d'\n", LEN - 2, 0);
+        for (int i = 0; i < count; i++)
+            vpa_buf_puts(&text, "- *a\n");
+        ck_assert_int_eq(vpa_yaml_parse(&arena, vpa_buf_text(&text), text.len, &root, &err),
+                         count == MOST ? 0 : -1);
+    }
+    ck_assert_str_eq(err.text, "line 1026: aliases repeat too much");
+}
+
+/* What an alias brings counts for the depth as if it were written there. */
+TEST(bounds_depth_of_aliases) {
+    vpa_auto_buf text = VPA_BUF(10000);
+    const struct vpa_json *root;
+    struct vpa_error err;
+
+    vpa_buf_puts(&text, "- &a0 [x]\n");
+    for (int i = 1; i <= VPA_JSON_DEPTH_MAX / 10; i++)
+        vpa_buf_printf(&text, "- &a%d [[[[[[[[[[*a%d]]]]]]]]]]\n", i, i - 1);
+    ck_assert_int_lt(vpa_yaml_parse(&arena, vpa_buf_text(&text), text.len, &root, &err), 0);
+    ck_assert_ptr_nonnull(strstr(err.text, "nested too deeply"));
+}
+
+/* A name means nothing in the next document. */
+TEST(anchors_end_with_their_document) {
+    const char *text = "a: &x 1\n---\nb: *x\n";
+    const struct vpa_json *const *all;
+    struct vpa_error err;
+    size_t count;
+
+    ck_assert_int_lt(vpa_yaml_parse_all(&arena, text, strlen(text), &all, &count, &err), 0);
+    ck_assert_str_eq(err.text, "line 3: alias without an anchor before it");
 }
 
 TEST(bounds_length) {

@@ -1,9 +1,9 @@
 /*
  * YAML into the JSON reader: one document model for both. YAML 1.1 scalars as the Kubernetes tools
  * read them: plain true/false/yes/no/on/off, integers (decimal, 0x, 0o, leading-zero octal,
- * underscores), floats, null and ~; quoted scalars stay strings. Keys become strings. Anchors,
- * aliases, merge keys and tags other than the core ones are refused, so a small text cannot unfold
- * into a large one. Errors name the line.
+ * underscores), floats, null and ~; quoted scalars stay strings. Keys become strings. Aliases
+ * of values are taken up to a bound, so that a small text cannot unfold into a large one; merge
+ * keys, and tags other than the core ones, are refused. Errors name the line.
  */
 #ifndef VPA_JSON_YAML_H
 #define VPA_JSON_YAML_H
@@ -16,6 +16,8 @@
 
 /* Longest text that is read. */
 #define VPA_YAML_MAX (16 << 20)
+/* What the aliases of a document stand for at most, as JSON. */
+#define VPA_YAML_REPEATED_MAX ((size_t)1 << 20)
 
 /* Exactly one document (an empty text gives null). */
 int vpa_yaml_parse(struct vpa_arena *arena, const char *text, size_t len,

@@ -1,8 +1,8 @@
 /*
  * How to reach the API server and who we are: in-cluster service account or a kubeconfig file
- * (leader-election-and-clients.md 3 of the specification). Only the file given is read: neither
- * KUBECONFIG nor the home directory is consulted and nothing is merged. (The command kubectl-vpa
- * looks there itself, and may choose another context than the current one.)
+ * (leader-election-and-clients.md 3 of the specification). Only what is given is read: neither
+ * KUBECONFIG nor the home directory is consulted. (The command kubectl-vpa looks there itself, has
+ * several files merged, and may choose another context than the current one.)
  *
  *     struct vpa_kube_config *config = vpa_kube_config_load(flags.kubeconfig, &err);
  *     struct vpa_transport *transport = vpa_kube_connect(loop, config, &err);
@@ -18,6 +18,7 @@
 #include <stddef.h>
 
 #include "vpa/base/error.h"
+#include "vpa/base/mem.h"
 #include "vpa/net/http_client.h"
 #include "vpa/net/loop.h"
 
@@ -30,9 +31,16 @@ struct vpa_kube_config;
  * load in-cluster configuration, ..."); the caller adds "Failed to build kubeconfig from file: " or
  * "Failed to create config: ". */
 struct vpa_kube_config *vpa_kube_config_load(const char *path, struct vpa_error *err);
-/* The same with that context of the file instead of its current one; NULL or "": that one. */
+/* The same with that context of the file instead of its current one; NULL or "": that one. There is
+ * none in a pod: a context that is named is never passed over. */
 struct vpa_kube_config *vpa_kube_config_load_context(const char *path, const char *context,
                                                      struct vpa_error *err);
+/* Several files as kubectl merges them: of contexts, clusters and users the first file that has the
+ * name, the first current context that is not empty; file names are relative to the file that has
+ * them. Files that are missing are passed over, any other one that cannot be read is an error that
+ * names it. In-cluster only where no context is named and there is no entry at all. */
+struct vpa_kube_config *vpa_kube_config_load_merged(const char *const *paths, size_t count,
+                                                    const char *context, struct vpa_error *err);
 /* The text of a kubeconfig; relative file names are resolved against dir. */
 struct vpa_kube_config *vpa_kube_config_parse(const char *yaml, size_t len, const char *dir,
                                               struct vpa_error *err);
@@ -45,6 +53,11 @@ void vpa_kube_config_free(struct vpa_kube_config *config);
 
 /* The namespace that the context names, "" when it names none. */
 const char *vpa_kube_config_namespace(const struct vpa_kube_config *config);
+/* The name of the context, "" in-cluster. */
+const char *vpa_kube_config_context(const struct vpa_kube_config *config);
+/* Where a client in a pod is when no context says it: POD_NAMESPACE, else the file beside the token
+ * in dir (VPA_SERVICE_ACCOUNT_DIR). "" outside of pods; otherwise it lives in the arena. */
+const char *vpa_kube_pod_namespace(struct vpa_arena *arena, const char *dir);
 /* scheme://host[:port][/prefix] */
 const char *vpa_kube_config_server(const struct vpa_kube_config *config);
 /* What the HTTP client needs; borrowed from the config. */
