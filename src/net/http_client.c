@@ -660,7 +660,7 @@ struct vpa_transport *vpa_http_client_new(struct vpa_loop *loop,
     c->loop = loop;
     c->connections = client_connections_new();
     c->url = vpa_xstrdup(o->base_url);
-    c->proxy = o->proxy ? vpa_xstrdup(o->proxy) : client_proxy_of_environment(o->base_url);
+    c->proxy = client_proxy_to_use(o->proxy, o->base_url);
     c->insecure = o->insecure;
     c->no_http2 = o->no_http2;
     c->no_compression = o->no_compression;

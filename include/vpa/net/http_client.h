@@ -32,7 +32,8 @@ struct vpa_http_client_options {
     const char *key_data;
     const char *server_name; /* for SNI and verification instead of the host of the URL */
     /* http, https or socks5 URL, whatever NO_PROXY says; "": none; NULL: what the environment says,
-     * as Go reads it (HTTPS_PROXY, HTTP_PROXY, NO_PROXY, or in lower case) */
+     * as Go reads it (HTTPS_PROXY, HTTP_PROXY, NO_PROXY, or in lower case). Each of them gets the
+     * name of the server and looks it up itself. */
     const char *proxy;
     bool insecure; /* no verification of the server */
     bool no_http2;
