@@ -222,6 +222,7 @@ int cli_connect(struct cli *cli, struct vpa_error *err)
     cli->config = load_config(cli, err);
     if (!cli->config)
         return -1;
+    vpa_kube_config_use_terminal(cli->config);
     vpa_random_init(&cli->random, vpa_seed_from_kernel());
     vpa_hash_seed(vpa_random_next(&cli->random));
     cli->clock = vpa_clock_new_from_env(err);

@@ -70,6 +70,11 @@ struct vpa_kube_config *vpa_kube_config_plain(const char *server)
     return config;
 }
 
+void vpa_kube_config_use_terminal(struct vpa_kube_config *config)
+{
+    config->at_terminal = true;
+}
+
 /* In-cluster */
 
 static int read_token(const char *path, char **token, struct vpa_error *err)

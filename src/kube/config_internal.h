@@ -7,7 +7,7 @@
 #include "vpa/base/time.h"
 #include "vpa/kube/config.h"
 
-#define EXEC_TIMEOUT (60 * VPA_SECOND)
+#define EXEC_TIMEOUT (60 * VPA_SECOND) /* where nobody sits at a terminal */
 /* Between two runs: while one takes its time the loop stands still, and a server that refuses every
  * credential would have it run for every request. */
 #define EXEC_PAUSE (10 * VPA_SECOND)
@@ -16,6 +16,8 @@
 #define NAMESPACE_MAX ((size_t)4 << 10)
 #define TOKEN_REREAD (50 * VPA_SECOND) /* client-go: 60 s minus 10 s of leeway */
 #define TOKEN_RETRY VPA_SECOND         /* after a file that could not be read, or was refused */
+
+enum exec_interactive { EXEC_IF_AVAILABLE, EXEC_NEVER, EXEC_ALWAYS };
 
 struct exec_plugin {
     const char *api_version;
@@ -26,7 +28,7 @@ struct exec_plugin {
     size_t env_count;
     const char *install_hint;
     bool provide_cluster_info;
-    bool needs_terminal;
+    enum exec_interactive interactive;
 };
 
 struct vpa_kube_config {
@@ -41,6 +43,7 @@ struct vpa_kube_config {
     const struct vpa_header *impersonation;
     size_t impersonation_count;
     const struct exec_plugin *exec; /* NULL: none */
+    bool at_terminal;               /* a command that a person may have typed; false: a daemon */
 
     char *token;                     /* current; heap */
     int64_t token_read, token_tried; /* monotonic */
@@ -67,7 +70,7 @@ struct exec_credential { /* heap texts, NULL when absent */
     vpa_time expiry;
 };
 void exec_credential_release(struct exec_credential *credential);
-/* Runs the plugin; blocks the loop for at most EXEC_TIMEOUT. */
+/* Runs the plugin; blocks the loop for at most EXEC_TIMEOUT, at a terminal as long as it takes. */
 int exec_plugin_run(const struct vpa_kube_config *config, struct exec_credential *out,
                     struct vpa_error *err);
 /* The plugin's answer; exposed for tests. */

@@ -2,7 +2,8 @@
  * Credential plugins: a program prints an ExecCredential on its standard output. It runs with a
  * closed standard input, no descriptor of ours but standard error, default signals, and a time
  * limit; while it runs the loop stands still, which happens at the start and when a credential has
- * expired.
+ * expired. The command of a person at a terminal leaves it that terminal, and the time that a login
+ * takes, as client-go does; Ctrl-C reaches the plugin too.
  */
 #include "config_internal.h"
 
@@ -35,6 +36,16 @@ void exec_credential_release(struct exec_credential *c)
     *c = (struct exec_credential){0};
 }
 
+static bool has_person(const struct vpa_kube_config *config)
+{
+    return config->at_terminal && isatty(STDIN_FILENO);
+}
+
+static bool is_interactive(const struct vpa_kube_config *config)
+{
+    return config->exec->interactive != EXEC_NEVER && has_person(config);
+}
+
 /* KUBERNETES_EXEC_INFO */
 static char *exec_info(const struct vpa_kube_config *config)
 {
@@ -56,7 +67,7 @@ static char *exec_info(const struct vpa_kube_config *config)
         vpa_json_member_string_opt(&w, "proxy-url", config->http.proxy);
         vpa_json_close_object(&w);
     }
-    vpa_json_member_bool(&w, "interactive", false);
+    vpa_json_member_bool(&w, "interactive", is_interactive(config));
     vpa_json_close_object(&w);
     vpa_json_close_object(&w);
     return vpa_xprintf("KUBERNETES_EXEC_INFO=%s", vpa_buf_text(&buf));
@@ -102,7 +113,8 @@ static int spawn(const struct vpa_kube_config *config, int out_fd, pid_t *pid)
     sigemptyset(&none);
     sigfillset(&all);
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    if (!is_interactive(config))
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, out_fd, 1);
     posix_spawn_file_actions_addclosefrom_np(&actions, 3);
     posix_spawnattr_init(&attributes);
@@ -116,18 +128,20 @@ static int spawn(const struct vpa_kube_config *config, int out_fd, pid_t *pid)
     return rc;
 }
 
-/* Everything until the end of the output; -1 with err when too much or too late. */
+/* Everything until the end of the output; -1 with err when too much or too late. The deadline
+ * INT64_MAX never comes. */
 static int read_output(int fd, int64_t deadline, struct vpa_buf *out, struct vpa_error *err)
 {
     for (;;) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
         int64_t left = deadline - vpa_monotonic_read();
+        int64_t pause = left < EXEC_TIMEOUT ? left : EXEC_TIMEOUT;
         char chunk[4096];
 
         if (left <= 0)
             return vpa_fail(err, VPA_RETRY, "no end of its output within %d s",
                             (int)(EXEC_TIMEOUT / VPA_SECOND));
-        if (poll(&p, 1, (int)(left / VPA_MILLISECOND) + 1) <= 0)
+        if (poll(&p, 1, (int)(pause / VPA_MILLISECOND) + 1) <= 0)
             continue;
         ssize_t n = read(fd, chunk, sizeof(chunk));
         if (n == 0)
@@ -168,14 +182,14 @@ static int reap(pid_t pid, int64_t deadline, struct vpa_error *err)
 static int run(const struct vpa_kube_config *config, struct vpa_buf *out, struct vpa_error *err)
 {
     const char *hint = config->exec->install_hint;
-    int64_t deadline = vpa_monotonic_read() + EXEC_TIMEOUT;
+    int64_t deadline = has_person(config) ? INT64_MAX : vpa_monotonic_read() + EXEC_TIMEOUT;
     int pipes[2];
     pid_t pid;
 
-    if (config->exec->needs_terminal)
-        return vpa_fail(err, VPA_INVALID,
-                        "exec plugin cannot support interactive mode: standard input is not a "
-                        "terminal");
+    if (config->exec->interactive == EXEC_ALWAYS && !is_interactive(config))
+        return vpa_fail(err, VPA_INVALID, "exec plugin cannot support interactive mode: %s",
+                        config->at_terminal ? "standard input is not a terminal"
+                                            : "a daemon runs no plugin of interactiveMode Always");
     if (pipe2(pipes, O_CLOEXEC) < 0)
         return vpa_fail(err, VPA_RETRY, "pipe: %s", strerror(errno));
     int rc = spawn(config, pipes[1], &pid);

@@ -353,7 +353,9 @@ static void read_exec(struct reader *r, const struct vpa_json *exec, const char 
     else if (mode && strcmp(mode, "Never") != 0 && strcmp(mode, "IfAvailable") != 0 &&
              strcmp(mode, "Always") != 0)
         complain(r, "invalid interactiveMode for %s: \"%s\"", r->user, mode);
-    plugin->needs_terminal = mode && strcmp(mode, "Always") == 0;
+    plugin->interactive = vpa_str_eq(mode, "Always")  ? EXEC_ALWAYS
+                          : vpa_str_eq(mode, "Never") ? EXEC_NEVER
+                                                      : EXEC_IF_AVAILABLE;
     if (plugin->command && plugin->command[0] != '/' && strchr(plugin->command, '/'))
         plugin->command = vpa_arena_printf(r->arena, "%s/%s", r->source->dir, plugin->command);
     r->config->exec = plugin;

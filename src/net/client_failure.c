@@ -46,3 +46,15 @@ bool client_failure_is_lost(CURLcode code)
     return code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR || code == CURLE_GOT_NOTHING ||
            code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM || code == CURLE_PARTIAL_FILE;
 }
+
+enum vpa_transport_failure client_failure_in_doubt(enum vpa_transport_failure failure)
+{
+    switch (failure) {
+    case VPA_TRANSPORT_REFUSED:
+    case VPA_TRANSPORT_TLS:
+    case VPA_TRANSPORT_OTHER:
+        return VPA_TRANSPORT_RESET;
+    default:
+        return failure;
+    }
+}

@@ -191,3 +191,14 @@ char *client_proxy_of_environment(const char *url)
     free(d.port);
     return vpa_xstrdup(proxy);
 }
+
+char *client_proxy_to_use(const char *given, const char *url)
+{
+    static const char by_name[] = "socks5://";
+    size_t len = strlen(by_name);
+    vpa_auto_free char *proxy = given ? vpa_xstrdup(given) : client_proxy_of_environment(url);
+
+    if (strncasecmp(proxy, by_name, len) == 0)
+        return vpa_xprintf("socks5h://%s", proxy + len);
+    return VPA_STEAL(proxy);
+}

@@ -9,6 +9,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#include <openssl/ssl.h>
 
 #include "vpa/base/file.h"
 #include "vpa/base/log.h"
@@ -186,4 +189,39 @@ void client_tls_set_certificate(struct client_tls *tls, const char *cert_pem, co
     pem_file_release(&tls->key);
     pem_file_replace(&tls->cert, vpa_xstrdup(cert_pem), strlen(cert_pem));
     pem_file_replace(&tls->key, vpa_xstrdup(key_pem), strlen(key_pem));
+}
+
+static struct curl_blob blob(const struct pem_file *f)
+{
+    return (struct curl_blob){.data = f->pem, .len = f->len, .flags = CURL_BLOB_COPY};
+}
+
+/* Certificates are judged by the loop's clock, which is the cluster's. */
+static CURLcode set_time(CURL *easy, void *ssl_ctx, void *ctx)
+{
+    (void)easy;
+    X509_VERIFY_PARAM_set_time(SSL_CTX_get0_param(ssl_ctx),
+                               (time_t)(vpa_loop_now(ctx) / VPA_SECOND));
+    return CURLE_OK;
+}
+
+void client_tls_set_up(const struct client_tls *tls, CURL *easy, bool insecure,
+                       struct vpa_loop *loop)
+{
+    curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, set_time);
+    curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, loop);
+    if (insecure) {
+        curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
+        curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
+    } else if (tls->ca.pem) {
+        struct curl_blob ca = blob(&tls->ca);
+        curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &ca);
+    }
+    if (tls->cert.pem && tls->key.pem) {
+        struct curl_blob cert = blob(&tls->cert), key = blob(&tls->key);
+        curl_easy_setopt(easy, CURLOPT_SSLCERT_BLOB, &cert);
+        curl_easy_setopt(easy, CURLOPT_SSLKEY_BLOB, &key);
+        curl_easy_setopt(easy, CURLOPT_MAXLIFETIME_CONN, (long)(CLIENT_TLS_RELOAD / VPA_SECOND));
+    }
 }

@@ -3,11 +3,14 @@
 #ifndef VPA_NET_CLIENT_TLS_H
 #define VPA_NET_CLIENT_TLS_H
 
+#include <curl/curl.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "vpa/base/error.h"
 #include "vpa/base/time.h"
+#include "vpa/net/loop.h"
 
 #define CLIENT_TLS_RELOAD (5 * VPA_MINUTE)
 
@@ -38,5 +41,8 @@ void client_tls_release(struct client_tls *tls);
  * file cannot be read the others are taken, once the file is found again unchanged. */
 void client_tls_refresh(struct client_tls *tls, int64_t now);
 void client_tls_set_certificate(struct client_tls *tls, const char *cert_pem, const char *key_pem);
+/* A new handle gets what is there now; the loop outlives it. insecure: no look at the server. */
+void client_tls_set_up(const struct client_tls *tls, CURL *easy, bool insecure,
+                       struct vpa_loop *loop);
 
 #endif

@@ -18,18 +18,17 @@
 #include "vpa/net/http_client.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/queue.h>
-#include <time.h>
-
-#include <openssl/ssl.h>
 
 #include "client_connections.h"
 #include "client_failure.h"
 #include "client_head.h"
 #include "client_proxy.h"
+#include "client_redirect.h"
 #include "client_tls.h"
 #include "loop_internal.h"
 #include "vpa/base/buf.h"
@@ -38,7 +37,6 @@
 #include "vpa/base/str.h"
 #include "vpa/base/url.h"
 #include "vpa/net/monotonic.h"
-#include "vpa/net/tls.h"
 
 /* Undelivered bytes of one exchange before the peer is paused. */
 #define PENDING_PAUSE ((size_t)128 << 10)
@@ -84,8 +82,10 @@ struct vpa_exchange {
     size_t rate_min;
     bool too_slow;
     int64_t started, sent_at; /* real monotonic */
-    int starts;
+    int starts, redirects;
+    bool reads;                             /* GET or HEAD */
     bool harmless;                          /* may be sent again, whatever became of it */
+    bool turned_away;                       /* a redirect that is not followed: error says why */
     bool sent;                              /* its bytes went out, at least once */
     bool unsent;                            /* may_send refused */
     bool lost;                              /* not sent again */
@@ -127,26 +127,13 @@ static void exchange_free(struct vpa_exchange *x)
         client_release(c);
 }
 
-/* What a request that was sent came to is not known where libcurl could not repeat it by itself:
- * it says only why, that nobody listens any more, say. Nor is it where there is an answer that
- * nobody can read. */
-static enum vpa_transport_failure in_doubt(enum vpa_transport_failure failure)
-{
-    switch (failure) {
-    case VPA_TRANSPORT_REFUSED:
-    case VPA_TRANSPORT_TLS:
-    case VPA_TRANSPORT_OTHER:
-        return VPA_TRANSPORT_RESET;
-    default:
-        return failure;
-    }
-}
-
 static enum vpa_transport_failure failure_of(const struct vpa_exchange *x)
 {
     enum vpa_transport_failure failure;
     long os_errno = 0;
 
+    if (x->turned_away)
+        return VPA_TRANSPORT_OTHER;
     if (x->unsent)
         return VPA_TRANSPORT_UNSENT;
     if (x->lost)
@@ -159,7 +146,7 @@ static enum vpa_transport_failure failure_of(const struct vpa_exchange *x)
         return VPA_TRANSPORT_LIMIT;
     curl_easy_getinfo(x->easy, CURLINFO_OS_ERRNO, &os_errno);
     failure = client_failure_of(x->code, os_errno);
-    return x->sent && !x->harmless ? in_doubt(failure) : failure;
+    return x->sent && !x->harmless ? client_failure_in_doubt(failure) : failure;
 }
 
 static void give_done(struct vpa_exchange *x)
@@ -292,6 +279,31 @@ static bool start_again(struct vpa_exchange *x)
     return true;
 }
 
+/* Whether the request goes on at the place that the answer points to. */
+static bool follow(struct vpa_exchange *x)
+{
+    char *to = NULL;
+
+    curl_easy_getinfo(x->easy, CURLINFO_REDIRECT_URL, &to);
+    x->head_ready = to == NULL;
+    if (!to)
+        return false;
+    vpa_auto_free char *url = client_redirect_within(x->client->url, x->client->host, to);
+    const char *why = client_redirect_refused(url, x->reads, x->redirects);
+    if (!why) {
+        curl_easy_setopt(x->easy, CURLOPT_URL, url);
+        x->redirects++;
+        x->starts = 0; /* of this place */
+        if (start_again(x))
+            return true;
+        why = "without time left";
+    }
+    vpa_auto_free char *shown = client_redirect_shown(to);
+    x->turned_away = true;
+    snprintf(x->error, sizeof(x->error), "a redirect %s is not followed: %s", why, shown);
+    return false;
+}
+
 static bool is_frozen(const struct vpa_exchange *x)
 {
     vpa_duration without_answer = waited(x);
@@ -313,6 +325,8 @@ static void transfer_done(struct vpa_loop_transfer *transfer, CURLcode code)
     }
     leave_connection(x);
     if (wants_start(x, code) && start_again(x))
+        return;
+    if (code == CURLE_OK && client_redirect_is(x->status) && follow(x))
         return;
     x->code = code;
     x->done = true;
@@ -370,7 +384,7 @@ static size_t on_header(char *line, size_t size, size_t count, void *ctx)
     }
     curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &status);
     x->status = (int)status;
-    if (status >= 200) {
+    if (status >= 200 && !client_redirect_is(x->status)) { /* follow() decides on these */
         const struct vpa_loop *loop = x->client->loop;
         int64_t monotonic = vpa_loop_monotonic(loop);
 
@@ -410,42 +424,6 @@ static int before_send(void *ctx, char *peer, char *local, int peer_port, int lo
 }
 
 /* Starting */
-
-static struct curl_blob blob(const struct pem_file *f)
-{
-    return (struct curl_blob){.data = f->pem, .len = f->len, .flags = CURL_BLOB_COPY};
-}
-
-/* Certificates are judged by the loop's clock, which is the cluster's. */
-static CURLcode set_time(CURL *easy, void *ssl_ctx, void *ctx)
-{
-    const struct http_client *c = ctx;
-
-    (void)easy;
-    X509_VERIFY_PARAM_set_time(SSL_CTX_get0_param(ssl_ctx),
-                               (time_t)(vpa_loop_now(c->loop) / VPA_SECOND));
-    return CURLE_OK;
-}
-
-static void set_tls(struct http_client *c, CURL *easy)
-{
-    curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-    curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, set_time);
-    curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, c);
-    if (c->insecure) {
-        curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
-        curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
-    } else if (c->tls.ca.pem) {
-        struct curl_blob ca = blob(&c->tls.ca);
-        curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &ca);
-    }
-    if (c->tls.cert.pem && c->tls.key.pem) {
-        struct curl_blob cert = blob(&c->tls.cert), key = blob(&c->tls.key);
-        curl_easy_setopt(easy, CURLOPT_SSLCERT_BLOB, &cert);
-        curl_easy_setopt(easy, CURLOPT_SSLKEY_BLOB, &key);
-        curl_easy_setopt(easy, CURLOPT_MAXLIFETIME_CONN, (long)(CLIENT_TLS_RELOAD / VPA_SECOND));
-    }
-}
 
 static void set_connection(const struct http_client *c, CURL *easy, bool watch)
 {
@@ -559,8 +537,8 @@ static struct vpa_exchange *client_start(struct vpa_transport *transport,
     x->rate_min = request->rate_min;
     x->started = vpa_monotonic_read();
     x->starts = 1;
-    x->harmless = request->repeatable || strcmp(request->method, "GET") == 0 ||
-                  strcmp(request->method, "HEAD") == 0;
+    x->reads = strcmp(request->method, "GET") == 0 || strcmp(request->method, "HEAD") == 0;
+    x->harmless = request->repeatable || x->reads;
     vpa_buf_init(&x->pending, PENDING_MAX);
     vpa_buf_init(&x->body, handler->on_data        ? VPA_HTTP_ERROR_MAX
                            : request->response_max ? request->response_max
@@ -570,7 +548,7 @@ static struct vpa_exchange *client_start(struct vpa_transport *transport,
     set_callbacks(x);
     if (!c->no_compression && !request->watch)
         curl_easy_setopt(x->easy, CURLOPT_ACCEPT_ENCODING, "gzip");
-    set_tls(c, x->easy);
+    client_tls_set_up(&c->tls, x->easy, c->insecure, c->loop);
     set_connection(c, x->easy, request->watch);
     set_method(x, request);
     set_headers(x, request);
@@ -660,7 +638,7 @@ struct vpa_transport *vpa_http_client_new(struct vpa_loop *loop,
     c->loop = loop;
     c->connections = client_connections_new();
     c->url = vpa_xstrdup(o->base_url);
-    c->proxy = o->proxy ? vpa_xstrdup(o->proxy) : client_proxy_of_environment(o->base_url);
+    c->proxy = client_proxy_to_use(o->proxy, o->base_url);
     c->insecure = o->insecure;
     c->no_http2 = o->no_http2;
     c->no_compression = o->no_compression;

@@ -1,10 +1,14 @@
-"""Sick connections to the API server: HTTP/2 connections that are told to go, certificates, a server that is away."""
+"""Sick connections to the API server: HTTP/2 connections that are told to go, certificates, a server that is away, a proxy."""
+import json
 import re
 import signal
+import subprocess
 import time
+import urllib.parse
 
 from cluster import until
 from realcluster import write_kubeconfig
+from socks import NAME, Socks
 
 NAMESPACE = "transport"
 WORKLOADS = 12
@@ -128,3 +132,26 @@ def scenario_api_server_away(make):
 
 scenario_api_server_away.tiers, scenario_api_server_away.why = ("real",), "the simulator forgets everything when it ends"
 scenario_api_server_away.seconds = 80
+
+
+def scenario_socks_proxy(make):
+    """A SOCKS5 proxy gets the name of the API server, which only it knows, from proxy-url and from the environment."""
+    cluster = make()
+    relay = Socks("127.0.0.1", urllib.parse.urlsplit(cluster.plane.url).port)
+    proxy = f"socks5://127.0.0.1:{relay.port}"
+    direct, proxied = (cluster.processes.folder / f"{name}.kubeconfig" for name in ("direct", "proxied"))
+    write_kubeconfig(direct, "http://api.invalid:6443")
+    config = json.loads(direct.read_text())
+    config["clusters"][0]["cluster"]["proxy-url"] = proxy
+    proxied.write_text(json.dumps(config))
+    for kubeconfig, env in ((proxied, {}), (direct, {"HTTP_PROXY": proxy})):
+        relay.asked.clear()
+        done = subprocess.run([cluster.programs / "kubectl-vpa", "version", "-o", "json", f"--kubeconfig={kubeconfig}"],
+                              capture_output=True, text=True, timeout=60, env={**cluster.env, **env})
+        assert done.returncode == 0 and '"kubernetes"' in done.stdout, (env, done, relay.asked)
+        assert set(relay.asked) == {(NAME, b"api.invalid", 6443)}, (env, relay.asked)
+    relay.close()
+
+
+scenario_socks_proxy.tiers, scenario_socks_proxy.why = ("sim",), "no certificate names api.invalid"
+scenario_socks_proxy.seconds = 5

@@ -95,6 +95,29 @@ TEST_EACH(the_environment_is_read_as_go_reads_it, choices) {
     ck_assert_str_eq(proxy, choices[_i].proxy);
 }
 
+/* Whoever looks the server's name up: the proxy, as with Go. */
+static const struct {
+    const char *environment, *given, *proxy;
+} names[] = {
+    {"", "socks5://p:1", "socks5h://p:1"},
+    {"", "SOCKS5://u:x@p", "socks5h://u:x@p"},
+    {"", "socks5h://p:1", "socks5h://p:1"},
+    {"", "https://socks5://p:1", "https://socks5://p:1"},
+    {"", "http://p:1", "http://p:1"},
+    {"", NULL, ""},
+    {"HTTPS_PROXY=socks5://p:1", NULL, "socks5h://p:1"},
+    {"https_proxy=Socks5://p:1", NULL, "socks5h://p:1"},
+    {"HTTPS_PROXY=socks5://p:1", "http://q:1", "http://q:1"},
+    {"HTTPS_PROXY=socks5://p:1", "", ""},
+    {"HTTPS_PROXY=socks5://p:1 NO_PROXY=.example.com", NULL, ""},
+};
+
+TEST_EACH(the_proxy_looks_names_up, names) {
+    set_environment(names[_i].environment);
+    vpa_auto_free char *proxy = client_proxy_to_use(names[_i].given, API);
+    ck_assert_str_eq(proxy, names[_i].proxy);
+}
+
 /* What the environment says (%d: the port of a proxy), the caller's proxy, and whether the request
  * for a host that nobody knows gets to it. */
 static const struct {

@@ -1,10 +1,13 @@
 /* Credentials that a program gives (exec plugins). */
 #include "config_fixture.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "vpa/base/buf.h"
@@ -59,19 +62,107 @@ TEST(exec_plugin) {
     vpa_kube_config_free(config);
 }
 
-/* There is nobody to type anything. */
-TEST(plugins_that_need_a_terminal_are_refused) {
+/* The clock goes ahead by that with each look at it. */
+static int haste_s;
+
+int clock_gettime(clockid_t id, struct timespec *out)
+{
+    static int ahead_s;
+    int rc = (int)syscall(SYS_clock_gettime, id, out);
+
+    ahead_s += haste_s;
+    out->tv_sec += ahead_s;
+    return rc;
+}
+
+/* Its token says whether it is told that somebody is there, and what it reads. */
+static struct vpa_kube_config *with_asking_plugin(const char *mode)
+{
+    vpa_auto_free char *text =
+        vpa_xprintf(CONTEXT CLUSTER("") USER("    exec:\n      apiVersion: %s\n      command: "
+                                             "./plugin\n      interactiveMode: %s\n"),
+                    "client.authentication.k8s.io/v1", mode);
+
+    temp_put("plugin",
+             "#!/bin/sh\nread -r line\ntold=$(echo $KUBERNETES_EXEC_INFO | grep -o "
+             "'interactive\":[a-z]*')\necho '{\"apiVersion\":\"client.authentication.k8s.io/v1\","
+             "\"kind\":\"ExecCredential\",\"status\":{\"token\":\"'${told#*:}' '$line'\"}}'\n");
+    chmod(temp_path("plugin"), 0755);
+    return load(text);
+}
+
+/* Standard input is a terminal where somebody has typed "me", or a pipe with the same; the end that
+ * is to be closed. */
+static int type_something(bool terminal)
+{
+    int ends[2];
+
+    if (terminal) {
+        ends[1] = posix_openpt(O_RDWR | O_NOCTTY);
+        ck_assert_int_eq(grantpt(ends[1]) | unlockpt(ends[1]), 0);
+        ends[0] = open(ptsname(ends[1]), O_RDWR | O_NOCTTY);
+    } else {
+        ck_assert_int_eq(pipe(ends), 0);
+    }
+    ck_assert_int_eq(dup2(ends[0], 0), 0);
+    close(ends[0]);
+    ck_assert_int_eq(write(ends[1], "me\n", 3), 3);
+    return ends[1];
+}
+
+#define NO_MODE "exec plugin cannot support interactive mode: "
+
+static const struct {
+    const char *mode;
+    bool command, terminal;
+    const char *token, *error; /* NULL: none */
+} places[] = {
+    {"Never", true, true, "Bearer false ", NULL},
+    {"IfAvailable", true, true, "Bearer true me", NULL},
+    {"Always", true, true, "Bearer true me", NULL},
+    {"Never", true, false, "Bearer false ", NULL},
+    {"IfAvailable", true, false, "Bearer false ", NULL},
+    {"Always", true, false, NULL, NO_MODE "standard input is not a terminal"},
+    {"Never", false, true, "Bearer false ", NULL},
+    {"IfAvailable", false, true, "Bearer false ", NULL},
+    {"Always", false, true, NULL, NO_MODE "a daemon runs no plugin of interactiveMode Always"},
+    {"Always", false, false, NULL, NO_MODE "a daemon runs no plugin of interactiveMode Always"},
+};
+
+TEST_EACH(plugins_ask_a_person_at_a_terminal, places) {
+    struct vpa_kube_config *config = with_asking_plugin(places[_i].mode);
+    int typing = type_something(places[_i].terminal);
     const struct vpa_header *headers;
     size_t count;
 
-    temp_put("plugin", "#!/bin/sh\n" ANSWER("{\"token\":\"plugged\"}"));
-    const char *path = temp_path("plugin");
-    chmod(path, 0755);
-    struct vpa_kube_config *config = load(
-        CONTEXT CLUSTER("") USER("    exec:\n      apiVersion: client.authentication.k8s.io/v1\n"
-                                 "      command: ./plugin\n      interactiveMode: Always\n"));
-    ck_assert_int_eq(vpa_kube_config_headers(config, 0, &headers, &count, &err), -1);
-    ck_assert_ptr_nonnull(strstr(err.text, "standard input"));
+    if (places[_i].command)
+        vpa_kube_config_use_terminal(config);
+    if (places[_i].token) {
+        ck_assert_str_eq(header(config, 0, "Authorization"), places[_i].token);
+    } else {
+        ck_assert_int_eq(vpa_kube_config_headers(config, 0, &headers, &count, &err), -1);
+        ck_assert_msg(strstr(err.text, places[_i].error) != NULL, "%s", err.text);
+    }
+    close(typing);
+    vpa_kube_config_free(config);
+}
+
+/* A login takes its time, in a browser as well, where the plugin reads nothing here. */
+TEST_EACH(persons_have_time, places) {
+    struct vpa_kube_config *config = with_asking_plugin(places[_i].mode);
+    bool hurried = !places[_i].command || !places[_i].terminal;
+    int typing = type_something(places[_i].terminal);
+    const struct vpa_header *headers;
+    size_t count;
+
+    if (places[_i].command)
+        vpa_kube_config_use_terminal(config);
+    haste_s = 61;
+    ck_assert_int_eq(vpa_kube_config_headers(config, 0, &headers, &count, &err), hurried ? -1 : 0);
+    haste_s = 0;
+    if (places[_i].token && hurried)
+        ck_assert_msg(strstr(err.text, "within 60 s") != NULL, "%s", err.text);
+    close(typing);
     vpa_kube_config_free(config);
 }
 

@@ -41,6 +41,8 @@ static const struct {
     {", tls-server-name: other, proxy-url: 'http://proxy:1'", true,
      "{\"cluster\":" CLUSTER ",\"tls-server-name\":\"other\",\"proxy-url\":\"http://proxy:1\"},"
      "\"interactive\":false}"},
+    {", proxy-url: 'socks5://proxy:1'", true,
+     "{\"cluster\":" CLUSTER ",\"proxy-url\":\"socks5://proxy:1\"},\"interactive\":false}"},
     {", certificate-authority-data: YQ==", true,
      "{\"cluster\":" CLUSTER ",\"certificate-authority-data\":\"YQ==\"},\"interactive\":false}"},
 };

@@ -277,7 +277,7 @@ static const struct {
     {"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", CLOSE,
      VPA_TRANSPORT_OK, 200, -1},
     {"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n", CLOSE,
-     VPA_TRANSPORT_OK, 302, -1},
+     VPA_TRANSPORT_OTHER, 302, -1},
     {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", SILENT, VPA_TRANSPORT_TIMEOUT, 200, -1},
     {"", SILENT, VPA_TRANSPORT_TIMEOUT, 0, -1},
 };

@@ -103,7 +103,7 @@ TEST(plugins_have_all_that_is_said) {
     const struct exec_plugin *plugin = config->exec;
     ck_assert_str_eq(plugin->api_version, V1);
     ck_assert_str_eq(plugin->install_hint, "hint");
-    ck_assert(plugin->provide_cluster_info && plugin->needs_terminal);
+    ck_assert(plugin->provide_cluster_info && plugin->interactive == EXEC_ALWAYS);
     ck_assert_uint_eq(plugin->arg_count, 2);
     ck_assert_str_eq(plugin->args[0], "a");
     ck_assert_str_eq(plugin->args[1], "b c");
@@ -114,8 +114,11 @@ TEST(plugins_have_all_that_is_said) {
     ck_assert_str_eq(plugin->env[1].value, "");
     vpa_kube_config_free(config);
     config = parse("exec: {apiVersion: " V1 ", command: x, interactiveMode: Never}");
-    ck_assert(!config->exec->provide_cluster_info && !config->exec->needs_terminal);
+    ck_assert(!config->exec->provide_cluster_info && config->exec->interactive == EXEC_NEVER);
     ck_assert_ptr_null(config->exec->install_hint);
+    vpa_kube_config_free(config);
+    config = parse("exec: {apiVersion: " V1BETA1 ", command: x}");
+    ck_assert_int_eq(config->exec->interactive, EXEC_IF_AVAILABLE);
     vpa_kube_config_free(config);
 }
 

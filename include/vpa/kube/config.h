@@ -9,7 +9,8 @@
  *
  * Tokens from files are read again on the first request after 50 s; a failed re-read keeps the old
  * token. Exec plugins run bounded (60 s, 1 MiB of output) and are cached until their expiry or a
- * 401.
+ * 401. They have no standard input, and one of interactiveMode Always is refused, unless
+ * vpa_kube_config_use_terminal() was called.
  */
 #ifndef VPA_KUBE_CONFIG_H
 #define VPA_KUBE_CONFIG_H
@@ -50,6 +51,11 @@ struct vpa_kube_config *vpa_kube_config_in_cluster(const char *host, const char 
 /* A plain server URL without credentials (tests, simulator). */
 struct vpa_kube_config *vpa_kube_config_plain(const char *server);
 void vpa_kube_config_free(struct vpa_kube_config *config);
+
+/* For commands that people type; no daemon calls it. Where standard input is a terminal, an exec
+ * plugin takes as long as it takes, for a login say, and unless its interactiveMode is Never it
+ * reads there. */
+void vpa_kube_config_use_terminal(struct vpa_kube_config *config);
 
 /* The namespace that the context names, "" when it names none. */
 const char *vpa_kube_config_namespace(const struct vpa_kube_config *config);

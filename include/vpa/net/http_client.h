@@ -1,6 +1,10 @@
 /*
  * HTTP(S) client on the loop: a transport over curl_multi. Connections are reused; HTTP/2 where the
- * server offers it, HTTP/1.1 for watches. Nothing is retried here, redirects are not followed.
+ * server offers it, HTTP/1.1 for watches. Nothing is retried here.
+ *
+ * Redirects of reads are followed, up to ten, within scheme, host and port of the base URL: another
+ * server would get the headers, and with them the token. One that is not followed is a
+ * VPA_TRANSPORT_OTHER, whose error says why and where it leads.
  *
  *     struct vpa_http_client_options options = {.base_url = "https://10.0.0.1:443", .ca_file = ca};
  *     struct vpa_transport *t = vpa_http_client_new(loop, &options, &err);
@@ -32,7 +36,8 @@ struct vpa_http_client_options {
     const char *key_data;
     const char *server_name; /* for SNI and verification instead of the host of the URL */
     /* http, https or socks5 URL, whatever NO_PROXY says; "": none; NULL: what the environment says,
-     * as Go reads it (HTTPS_PROXY, HTTP_PROXY, NO_PROXY, or in lower case) */
+     * as Go reads it (HTTPS_PROXY, HTTP_PROXY, NO_PROXY, or in lower case). Each of them gets the
+     * name of the server and looks it up itself. */
     const char *proxy;
     bool insecure; /* no verification of the server */
     bool no_http2;
