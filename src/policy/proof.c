@@ -80,8 +80,8 @@ bool vpa_proof_sent(struct vpa_proof *proof, const struct vpa_proof_id *id, vpa_
     struct group *g = group_of(r, id->group);
 
     g->waiting = true;
-    g->for_vpa = r->breaker.open;
-    r->breaker.trial = g->for_vpa;
+    g->pause = r->breaker.pause;
+    r->breaker.trial = r->breaker.open;
     if (id->way == VPA_PROOF_EVICTION)
         g->trials = trials_due(proof, r, now);
     if (g->trials.space)
@@ -113,15 +113,6 @@ void vpa_proof_deferred(struct vpa_proof *proof, const struct vpa_proof_id *id, 
     vpa_proof_refused(proof, id);
     if (r && r->breaker.open)
         r->breaker.retry_at = vpa_time_add(now, r->breaker.pause);
-}
-
-void vpa_proof_failed_too(struct vpa_proof *proof, const struct vpa_proof_id *id,
-                          enum vpa_verdict verdict, const char *seen)
-{
-    struct record *r = record_find(proof, id->vpa, id->way);
-
-    if (r && r->breaker.open)
-        breaker_note(&r->breaker, verdict, seen);
 }
 
 static void count_failure(struct vpa_proof *proof, struct record *r, struct trials trials,
@@ -189,7 +180,8 @@ static void ask_question(struct vpa_proof *proof, struct record *r, vpa_time sta
 
     if (!q->open) {
         q->holds = r->space->row != proof->cluster.row;
-        q->pause = r->breaker.open ? r->breaker.pause : 0;
+        q->pause = r->breaker.pause;
+        q->retry_at = r->breaker.retry_at;
         r->space->questions++;
         proof->questions++;
         proof->holding += q->holds;
@@ -201,18 +193,18 @@ static void ask_question(struct vpa_proof *proof, struct record *r, vpa_time sta
     q->heard = proof->heard;
 }
 
-/* As before the failure, and one pod may go at once. */
-static void take_back(struct vpa_proof *proof, struct record *r, vpa_time now)
+/* As before the failure: after a trial one pod may go at once. */
+static void take_back(struct vpa_proof *proof, struct record *r)
 {
-    vpa_duration pause = r->question.pause;
+    const struct question q = r->question;
 
     record_answer(proof, r);
-    if (pause == 0) {
+    if (q.pause == 0) {
         breaker_close(&r->breaker);
         return;
     }
-    r->breaker.pause = pause;
-    r->breaker.retry_at = now;
+    r->breaker.pause = q.pause;
+    r->breaker.retry_at = q.retry_at;
 }
 
 static bool resolve(struct vpa_proof *proof, struct record *r, vpa_time now)
@@ -220,7 +212,7 @@ static bool resolve(struct vpa_proof *proof, struct record *r, vpa_time now)
     const struct question q = r->question;
 
     if (excuse(proof, r, q.start, now)) {
-        take_back(proof, r, now);
+        take_back(proof, r);
         return true;
     }
     if (q.heard != proof->heard || q.start != proof->start) {
@@ -282,6 +274,20 @@ static enum vpa_breaker_change judge_good(struct vpa_proof *proof, struct record
     return was_open ? VPA_BREAKER_CLOSED : VPA_BREAKER_SAME;
 }
 
+/* Of all that went out before a breaker opened the first failure opens it: what one pass did counts
+ * once. */
+static enum vpa_breaker_change open_or_note(struct record *r, const struct vpa_proof_id *id,
+                                            enum vpa_verdict verdict, const char *seen,
+                                            vpa_time now)
+{
+    if (r->breaker.open && r->breaker.pause != id->pause) {
+        breaker_note(&r->breaker, verdict, seen);
+        return VPA_BREAKER_NOTED;
+    }
+    breaker_open(&r->breaker, verdict, seen, now);
+    return VPA_BREAKER_OPENED;
+}
+
 enum vpa_breaker_change vpa_proof_judge(struct vpa_proof *proof, const struct vpa_proof_id *id,
                                         enum vpa_verdict verdict, const char *seen, vpa_time now)
 {
@@ -290,6 +296,7 @@ enum vpa_breaker_change vpa_proof_judge(struct vpa_proof *proof, const struct vp
     struct trials trials = g ? g->trials : (struct trials){.cluster = false};
     bool eviction = id->way == VPA_PROOF_EVICTION;
     bool questionable = proof->watched && eviction && verdict_lacks_values(verdict);
+    enum vpa_breaker_change change;
 
     if (id->dry_run) /* nothing was sent before */
         trials = trials_due(proof, r, now);
@@ -297,7 +304,8 @@ enum vpa_breaker_change vpa_proof_judge(struct vpa_proof *proof, const struct vp
         vpa_proof_patched(proof);
     if (verdict == VPA_VERDICT_GOOD)
         return judge_good(proof, r, id, now);
-    record_drop_group(proof, r, id->group);
+    if (!g || g->pause == id->pause) /* else a later one of the group is under way */
+        record_drop_group(proof, r, id->group);
     if (!vpa_verdict_failed(verdict))
         return VPA_BREAKER_SAME;
     if (questionable && excuse(proof, r, id->start, now))
@@ -306,10 +314,10 @@ enum vpa_breaker_change vpa_proof_judge(struct vpa_proof *proof, const struct vp
         ask_question(proof, r, id->start, trials);
     else
         record_answer(proof, r);
-    breaker_open(&r->breaker, verdict, seen, now);
+    change = open_or_note(r, id, verdict, seen, now);
     if (eviction && !r->question.open && !is_for_room(id, verdict))
         count_failure(proof, r, trials, now);
-    return VPA_BREAKER_OPENED;
+    return change;
 }
 
 void vpa_proof_restore(struct vpa_proof *proof, const char *vpa, enum vpa_proof_way way,

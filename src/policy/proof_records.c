@@ -120,7 +120,7 @@ void record_drop_group(struct vpa_proof *proof, struct record *r, const char *na
 
     if (!g)
         return;
-    if (g->for_vpa)
+    if (g->pause)
         r->breaker.trial = false;
     if (g->trials.space)
         r->space->scope.breaker.trial = false;

@@ -49,6 +49,45 @@ TEST(a_failure_opens_and_the_pause_doubles_to_a_day) {
     ck_assert_int_eq(vpa_proof_breaker(proof, "n/v", VPA_PROOF_EVICTION)->pause, VPA_PAUSE_FIRST);
 }
 
+static const struct vpa_breaker *breaker(void)
+{
+    return vpa_proof_breaker(proof, "n/v", VPA_PROOF_EVICTION);
+}
+
+/* What one pass did counts once, be its pods of ever so many groups, and whenever it shows. */
+TEST_TIMES(what_went_out_before_it_opened_makes_no_longer_pause, 2) {
+    static const char *const groups[] = {"a", "b", "c", "d", "e"};
+    vpa_time later = start + VPA_PAUSE_FIRST, late = _i ? later + VPA_MINUTE : start + 1;
+    struct vpa_proof_id ids[VPA_COUNT(groups)];
+
+    for (size_t i = 0; i < VPA_COUNT(groups); i++)
+        ids[i] = id("n/v", groups[i]);
+    vpa_proof_judge(proof, &ids[0], VPA_VERDICT_NOT_PATCHED, "first", start);
+    for (size_t i = 1; i < VPA_COUNT(groups); i++)
+        ck_assert_int_eq(vpa_proof_judge(proof, &ids[i], VPA_VERDICT_CRASHING, "then", late),
+                         VPA_BREAKER_NOTED);
+    ck_assert_int_eq(breaker()->pause, VPA_PAUSE_FIRST);
+    ck_assert(breaker()->retry_at == later);
+    ck_assert_int_eq(breaker()->verdict, VPA_VERDICT_CRASHING);
+    ck_assert_str_eq(breaker()->seen, "then");
+    ck_assert(sent("n/v", "b", later)); /* nobody waits for what has failed */
+    judge("n/v", "b", VPA_VERDICT_CRASHING, later);
+    ck_assert_int_eq(breaker()->pause, 2 * VPA_PAUSE_FIRST);
+}
+
+/* The pod that is on trial is another one of the same group. */
+TEST(a_failure_of_before_ends_no_trial) {
+    vpa_time later = start + VPA_PAUSE_FIRST;
+    struct vpa_proof_id before = id("n/v", "g");
+
+    judge("n/v", "g", VPA_VERDICT_NOT_PATCHED, start);
+    ck_assert(sent("n/v", "g", later));
+    vpa_proof_judge(proof, &before, VPA_VERDICT_CRASHING, "late", later);
+    ck_assert_int_eq(ask("n/v", "h", later), VPA_PERMIT_WAITING);
+    judge("n/v", "g", VPA_VERDICT_CRASHING, later);
+    ck_assert_int_eq(breaker()->pause, 2 * VPA_PAUSE_FIRST);
+}
+
 TEST(a_trial_without_outcome_is_followed_by_another) {
     vpa_time later = start + VPA_PAUSE_FIRST;
 

@@ -56,6 +56,7 @@ struct vpa_proof_id {
     const char *group; /* namespace/kind/name of the owner */
     enum vpa_proof_way way;
     vpa_time start; /* vpa_proof_start() when the action went out; for the judge alone */
+    vpa_duration pause; /* of the VPA's breaker when it went out, 0: it was closed; as start */
     bool dry_run;   /* no action went out: one pod more that is refused counts for its VPA alone,
                      * since an eviction might make room for it; for the judge too */
 };
@@ -72,16 +73,14 @@ void vpa_proof_refused(struct vpa_proof *proof, const struct vpa_proof_id *id);
 /* Nothing is known of its outcome for a while, and nobody is to wait for it: as refused; but where
  * a breaker is open the next pod is tried after another pause. */
 void vpa_proof_deferred(struct vpa_proof *proof, const struct vpa_proof_id *id, vpa_time now);
-/* One more has failed of those that were sent before the breaker opened: it says so, and the pause
- * stays. */
-void vpa_proof_failed_too(struct vpa_proof *proof, const struct vpa_proof_id *id,
-                          enum vpa_verdict verdict, const char *seen);
 
 enum vpa_breaker_change {
     VPA_BREAKER_SAME,
     VPA_BREAKER_OPENED,
     VPA_BREAKER_CLOSED,
     VPA_BREAKER_EXCUSED, /* the verdict is a failure, and the webhook was away: the SAME */
+    VPA_BREAKER_NOTED,   /* one more failure of what went out before it opened: it says so, and the
+                          * pause stays */
 };
 /* verdict: not WAIT. Also for actions nobody waited for. The change is that of the VPA's breaker;
  * one that was open and failed again has OPENED. */
