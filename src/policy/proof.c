@@ -40,6 +40,15 @@ static bool is_held(const struct vpa_proof *proof, const struct vpa_proof_id *id
     return id->way == VPA_PROOF_EVICTION && (asked || tried);
 }
 
+/* Nobody knows yet whether evictions help this VPA: one of its groups is to show it, then all may.
+ * Not one that takes hours to end. */
+static bool is_first_group(const struct record *r, const struct vpa_proof_id *id, vpa_time now)
+{
+    return id->way == VPA_PROOF_EVICTION && r && r->waiting > 0 &&
+           breaker_within(now, r->tried, VPA_PAUSE_FIRST) &&
+           !breaker_within(now, r->proven, VPA_PROOF_AGE);
+}
+
 static bool is_careful(const struct vpa_proof *proof, enum vpa_proof_way way)
 {
     return way == VPA_PROOF_EVICTION && proof->careful;
@@ -58,7 +67,7 @@ enum vpa_proof_permit vpa_proof_ask(const struct vpa_proof *proof, const struct 
         return own;
     if (!vpa_permit_given(all))
         return all;
-    if ((g && g->waiting) || is_held(proof, id, now))
+    if ((g && g->waiting) || is_first_group(r, id, now) || is_held(proof, id, now))
         return VPA_PERMIT_WAITING;
     if (own == VPA_PERMIT_FIRST || all == VPA_PERMIT_FIRST || is_careful(proof, id->way) ||
         !group_is_proven(g, now))
@@ -79,6 +88,8 @@ bool vpa_proof_sent(struct vpa_proof *proof, const struct vpa_proof_id *id, vpa_
     struct record *r = record_of(proof, id->vpa, id->way);
     struct group *g = group_of(r, id->group);
 
+    r->waiting += !g->waiting;
+    r->tried = now;
     g->waiting = true;
     g->pause = r->breaker.pause;
     r->breaker.trial = r->breaker.open;
@@ -263,6 +274,7 @@ static enum vpa_breaker_change judge_good(struct vpa_proof *proof, struct record
     g = group_of(r, id->group);
     g->waiting = false;
     g->since = now;
+    r->proven = now;
     record_close(proof, r);
     r->excuses = 0;
     if (id->way == VPA_PROOF_EVICTION) {
@@ -308,6 +320,7 @@ enum vpa_breaker_change vpa_proof_judge(struct vpa_proof *proof, const struct vp
         record_drop_group(proof, r, id->group);
     if (!vpa_verdict_failed(verdict))
         return VPA_BREAKER_SAME;
+    r->proven = 0;
     if (questionable && excuse(proof, r, id->start, now))
         return VPA_BREAKER_EXCUSED;
     if (questionable && id->start == proof->start && !vpa_time_is_unset(proof->start))

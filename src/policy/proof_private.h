@@ -49,6 +49,9 @@ struct record {
     unsigned excuses; /* since its last good proof */
     vpa_time excused;
     struct vpa_table groups;
+    size_t waiting;  /* of the groups */
+    vpa_time tried;  /* the last of them was sent */
+    vpa_time proven; /* the last group that was, since its last failure; 0: none */
     unsigned row; /* of the namespace's failures that this VPA is part of */
     bool lacking; /* by one for want of values */
     char *vpa;

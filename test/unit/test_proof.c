@@ -5,12 +5,63 @@ TEST(the_first_of_a_group_waits_then_all_are_free) {
     ck_assert_int_eq(ask("n/v", "g", start), VPA_PERMIT_FIRST);
     ck_assert(sent("n/v", "g", start));
     ck_assert_int_eq(ask("n/v", "g", start), VPA_PERMIT_WAITING);
-    ck_assert_int_eq(ask("n/v", "h", start), VPA_PERMIT_FIRST); /* each group its own */
+    ck_assert_int_eq(ask("n/w", "g", start), VPA_PERMIT_FIRST); /* each VPA its own */
     ck_assert_int_eq(ask("n/v", "g", start + VPA_HOUR), VPA_PERMIT_WAITING);
     ck_assert_int_eq(judge("n/v", "g", VPA_VERDICT_GOOD, start), VPA_BREAKER_SAME);
     ck_assert_int_eq(ask("n/v", "g", start + VPA_PROOF_AGE - 1), VPA_PERMIT_FREE);
     ck_assert(!sent("n/v", "g", start));
     ck_assert_int_eq(ask("n/v", "g", start + VPA_PROOF_AGE), VPA_PERMIT_FIRST);
+}
+
+/* A selector VPA over fifty workloads loses one pod, not fifty; where it helps they wait once. */
+TEST(one_group_shows_whether_evictions_help_the_vpa) {
+    vpa_time later = start + VPA_PAUSE_FIRST;
+
+    ck_assert(sent("n/v", "g", start));
+    ck_assert_int_eq(ask("n/v", "h", start), VPA_PERMIT_WAITING);
+    judge("n/v", "g", VPA_VERDICT_GOOD, start);
+    ck_assert(sent("n/v", "h", start)); /* then each shows it for itself, side by side */
+    ck_assert(sent("n/v", "i", start));
+    ck_assert_int_eq(ask("n/v", "h", start), VPA_PERMIT_WAITING);
+    ck_assert_int_eq(ask("n/v", "g", start), VPA_PERMIT_FREE);
+    judge("n/v", "h", VPA_VERDICT_VOID, later);
+    ck_assert_int_eq(ask("n/v", "h", later), VPA_PERMIT_FIRST); /* i has taken too long */
+    ck_assert(sent("n/v", "h", later)); /* the proof is over: one at a time again */
+    ck_assert_int_eq(ask("n/v", "j", later), VPA_PERMIT_WAITING);
+    ck_assert_int_eq(ask("n/v", "j", later + VPA_PAUSE_FIRST), VPA_PERMIT_FIRST);
+}
+
+/* What ends the wait of the others, other than a proof. */
+TEST_TIMES(a_group_that_shows_nothing_lets_the_next_try, 3) {
+    struct vpa_proof_id i = id("n/v", "g");
+
+    ck_assert(sent("n/v", "g", start));
+    if (_i == 0)
+        vpa_proof_refused(proof, &i);
+    else if (_i == 1)
+        judge("n/v", "g", VPA_VERDICT_VOID, start);
+    else
+        vpa_proof_reset(proof, "n/v");
+    ck_assert(sent("n/v", "h", start));
+    ck_assert_int_eq(ask("n/v", "g", start), VPA_PERMIT_WAITING);
+}
+
+/* What helped before says nothing behind a failure, or of another template. */
+TEST_TIMES(a_failure_or_a_change_ends_the_proof_of_the_vpa, 2) {
+    judge("n/v", "g", VPA_VERDICT_GOOD, start);
+    if (_i)
+        judge("n/v", "h", VPA_VERDICT_NOT_PATCHED, start);
+    vpa_proof_reset(proof, "n/v");
+    ck_assert(sent("n/v", "h", start));
+    ck_assert_int_eq(ask("n/v", "i", start), VPA_PERMIT_WAITING);
+}
+
+/* A resize that does not help takes no pod away. */
+TEST(groups_are_resized_side_by_side) {
+    struct vpa_proof_id g = {"n/v", "g", VPA_PROOF_RESIZE}, h = {"n/v", "h", VPA_PROOF_RESIZE};
+
+    ck_assert(vpa_proof_sent(proof, &g, start));
+    ck_assert_int_eq(vpa_proof_ask(proof, &h, start), VPA_PERMIT_FIRST);
 }
 
 TEST(what_was_refused_or_cannot_be_known_counts_for_nothing) {
@@ -32,7 +83,7 @@ TEST(a_failure_opens_and_the_pause_doubles_to_a_day) {
     for (int i = 0; i < 12; i++) {
         ck_assert_int_eq(ask("n/v", "g", now), VPA_PERMIT_FIRST);
         ck_assert(sent("n/v", "g", now));
-        ck_assert_int_eq(ask("n/v", "h", now), i ? VPA_PERMIT_WAITING : VPA_PERMIT_FIRST);
+        ck_assert_int_eq(ask("n/v", "h", now), VPA_PERMIT_WAITING);
         ck_assert_int_eq(judge("n/v", "g", VPA_VERDICT_NOT_PATCHED, now), VPA_BREAKER_OPENED);
         ck_assert_int_eq(ask("n/v", "g", now + pause - 1), VPA_PERMIT_PAUSED);
         ck_assert_int_eq(ask("n/v", "h", now + pause - 1), VPA_PERMIT_PAUSED);

@@ -1,7 +1,8 @@
 /*
  * Whether acting helps (U24): a state machine that learns from what actions did. The first
  * eviction of a group of pods waits for its proof, a replacement that carries what was wanted; only
- * then come the next. A failed proof opens the breaker of that VPA: nothing is evicted for it until
+ * then come the next. While no group of a VPA is proven its groups are tried one at a time, each
+ * for ten minutes at most. A failed proof opens the breaker of that VPA: nothing is evicted for it until
  * a pause is over that doubles with each failure, and then one pod. Failures of several VPAs of a
  * namespace in a row open the breaker of that namespace, and failures in several namespaces that of
  * the cluster: whoever fills one namespace with VPAs that cannot be helped stops himself. Those
