@@ -2,11 +2,11 @@
  * Whether acting helps (U24): a state machine that learns from what actions did. The first
  * eviction of a group of pods waits for its proof, a replacement that carries what was wanted; only
  * then come the next. While no group of a VPA is proven its groups are tried one at a time, each
- * for ten minutes at most. A failed proof opens the breaker of that VPA: nothing is evicted for it until
- * a pause is over that doubles with each failure, and then one pod. Failures of several VPAs of a
- * namespace in a row open the breaker of that namespace, and failures in several namespaces that of
- * the cluster: whoever fills one namespace with VPAs that cannot be helped stops himself. Those
- * that have failed let others be tried first. Resizes that the kubelet never carries out have
+ * for ten minutes at most. A failed proof opens the breaker of that VPA: nothing is evicted for it
+ * until a pause is over that doubles with each failure, and then one pod. Failures of several VPAs
+ * of a namespace in a row open the breaker of that namespace, and failures in several namespaces
+ * that of the cluster: whoever fills one namespace with VPAs that cannot be helped stops himself.
+ * Those that have failed let others be tried first. Resizes that the kubelet never carries out have
  * breakers of their own.
  *
  *     struct vpa_proof_id id = {"web/api", "web/ReplicaSet/api-5d4", VPA_PROOF_EVICTION};
