@@ -57,6 +57,8 @@ int updater_config_check(const struct updater_config *config, int *exit_status,
     if (vpa_daemon_check(&config->common, &config->leader, exit_status, err) < 0)
         return -1;
     *exit_status = 1;
+    if (config->interval <= 0)
+        return vpa_fail(err, VPA_INVALID, "--updater-interval must be positive.");
     if (config->status_lease_timeout <= 0)
         return vpa_fail(err, VPA_INVALID,
                         "--admission-controller-status-lease-timeout must be positive.");

@@ -158,7 +158,9 @@ void updater_prove_sent(struct work *w, size_t pod, enum vpa_proof_way way, bool
 
     struct prove *prove = w->pass->env->prove;
     struct vpa_proof_id id = make_id(w, pod, way, &texts);
-    vpa_duration pause = pause_of(prove, &id);
+
+    id.pause = pause_of(prove, &id);
+
     bool first = vpa_proof_sent(prove->proof, &id, updater_env_now(w->pass->env));
     const struct trial *under_way = vpa_table_find(&prove->trials, texts.trial);
 
@@ -171,7 +173,6 @@ void updater_prove_sent(struct work *w, size_t pod, enum vpa_proof_way way, bool
     t->vpa_uid = updater_basis_uid(w->vpa);
     t->first = first;
     t->waited = way == VPA_PROOF_RESIZE && vpa_pod_resizing(w->pods[pod]);
-    t->pause = pause;
     t->expected.had_ended |= restarts;
     vpa_table_put(&prove->trials, t->key, t);
 }
@@ -311,6 +312,9 @@ static void conclude(const struct look *look, struct trial *t, const struct vpa_
     enum vpa_breaker_change change = vpa_proof_judge(prove->proof, &t->id, verdict, seen, now);
 
     t->alone = false;
+    t->judged |= change == VPA_BREAKER_OPENED || change == VPA_BREAKER_NOTED;
+    if (change == VPA_BREAKER_NOTED)
+        return;
     if (change == VPA_BREAKER_EXCUSED) {
         VPA_INFO(AWAY_LINE, VPA_KV("vpa", t->id.vpa), VPA_KV("seen", seen));
         updater_write_down(look->pass->env, vpa, t->pod,
@@ -318,7 +322,6 @@ static void conclude(const struct look *look, struct trial *t, const struct vpa_
                                .decision = "try again", .rule = "WebhookAway", .why = seen});
     }
     if (change == VPA_BREAKER_OPENED) {
-        t->judged = true;
         const struct selected *s = find_selected(look, t->id.vpa);
 
         struct basis *b = updater_basis_note(&prove->bases, vpa, t->id.vpa, s ? s->pods : NULL,
@@ -362,21 +365,6 @@ static bool is_left(const struct trial *t)
     return t->aside || (t->judged && t->id.way == VPA_PROOF_RESIZE);
 }
 
-/* Of all that were sent before a breaker opened the first failure says it. */
-static bool is_news(const struct prove *prove, const struct trial *t, enum vpa_verdict verdict)
-{
-    vpa_duration pause = pause_of(prove, &t->id);
-
-    return verdict == VPA_VERDICT_GOOD || pause == 0 || pause == t->pause;
-}
-
-static void fail_too(struct prove *prove, struct trial *t, enum vpa_verdict verdict,
-                     const char *seen)
-{
-    t->judged = true;
-    vpa_proof_failed_too(prove->proof, &t->id, verdict, seen);
-}
-
 /* True: the API server has to be asked about it. */
 static bool look_at(const struct look *look, struct trial *t)
 {
@@ -399,8 +387,6 @@ static bool look_at(const struct look *look, struct trial *t)
         return t->asks != NULL;
     if (verdict == VPA_VERDICT_VOID && is_left(t))
         drop_trial(look->prove, t->key);
-    else if (t->aside && !t->judged && !is_news(look->prove, t, verdict))
-        fail_too(look->prove, t, verdict, vpa_buf_text(&seen));
     else if (!t->judged || verdict == VPA_VERDICT_GOOD || !vpa)
         conclude(look, t, vpa, verdict, vpa_buf_text(&seen));
     return false;
@@ -691,6 +677,7 @@ bool updater_prove_dry_run(struct work *w, size_t pod)
 
     struct vpa_proof_id id = make_id(w, pod, VPA_PROOF_EVICTION, &texts);
 
+    id.pause = pause_of(env->prove, &id);
     id.dry_run = true;
     (void)vpa_proof_judge(env->prove->proof, &id, verdict, vpa_buf_text(&seen),
                           updater_env_now(env));

@@ -49,7 +49,9 @@ struct trial *updater_trial_new(struct work *w, size_t pod, const struct vpa_pro
     struct trial *t = vpa_xcalloc(1, sizeof(*t));
 
     t->key = vpa_xstrdup(key);
-    t->id = (struct vpa_proof_id){vpa_xstrdup(id->vpa), vpa_xstrdup(id->group), id->way, id->start};
+    t->id = *id;
+    t->id.vpa = vpa_xstrdup(id->vpa);
+    t->id.group = vpa_xstrdup(id->group);
     t->ns = vpa_xstrdup(g->ns);
     t->kind = vpa_xstrdup(g->kind);
     t->name = vpa_xstrdup(g->name);

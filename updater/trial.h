@@ -27,7 +27,6 @@ struct trial {
     bool waited;        /* for its kubelet, before it was sent */
     bool waits;         /* for its kubelet, which says nothing of the values: to be put aside */
     bool aside;         /* and was: nobody waits for it */
-    vpa_duration pause; /* of the breaker when it was sent; 0: it was closed */
     /* Nothing has come, and the owner may have fewer pods. Those that it still has are left alone
      * until something comes or they are gone; nobody else waits for it. */
     bool alone;

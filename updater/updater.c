@@ -12,7 +12,6 @@
 #include "note.h"
 #include "prove.h"
 #include "run.h"
-#include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
 #include "vpa/kube/reflector.h"
@@ -116,10 +115,6 @@ bool updater_is_ready(void *ctx, struct vpa_buf *why)
 
 void updater_run(struct updater *u)
 {
-    if (u->env.config->interval <= 0) {
-        VPA_WARN("--updater-interval is not positive: no pass will ever run");
-        return;
-    }
     u->next_tick = vpa_loop_monotonic(u->env.loop) + u->env.config->interval;
     vpa_timer_start_at(u->ticker, u->next_tick);
 }

@@ -372,6 +372,7 @@ static void on_started(void *ctx)
     if (f->process.standby)
         VPA_INFO("This replica leads now");
     f->process.standby = false;
+    vpa_ledger_lead(f->process.ledger, true);
     if (f->unusable)
         vpa_unusable_lead(f->unusable);
     vpa_metric_set(&leader_gauge, 1);
@@ -416,6 +417,7 @@ static void work(struct frame *f)
     struct vpa_process *process = &f->process;
 
     process->ledger = vpa_ledger_new(f->daemon->ledger);
+    vpa_ledger_lead(process->ledger, !process->standby);
     struct vpa_ledger_page *decisions = vpa_ledger_page_new_by_flags(
         f->daemon->ledger, process->observe, process->ledger, process->clients[0]);
     int status = f->daemon->run(f->daemon->flags.values, process);

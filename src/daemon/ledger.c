@@ -45,6 +45,7 @@ struct block {
 struct vpa_ledger {
     pthread_mutex_t lock; /* of what follows */
     struct block *oldest, *newest;
+    bool standby; /* this process decides nothing */
     bool ended;  /* the newest block takes no more lines */
     size_t size; /* of all lines, unpacked */
     size_t size_max;
@@ -472,6 +473,23 @@ static void read_blocks(struct vpa_ledger *l, struct answer *a)
     give_places_back(l, places, count);
 }
 
+void vpa_ledger_lead(struct vpa_ledger *l, bool leads)
+{
+    if (!l)
+        return;
+    pthread_mutex_lock(&l->lock);
+    l->standby = !leads;
+    pthread_mutex_unlock(&l->lock);
+}
+
+static bool is_standby(struct vpa_ledger *l)
+{
+    pthread_mutex_lock(&l->lock);
+    bool standby = l->standby;
+    pthread_mutex_unlock(&l->lock);
+    return standby;
+}
+
 int vpa_ledger_read(struct vpa_ledger *l, const struct vpa_ledger_query *query, struct vpa_buf *out,
                     struct vpa_error *err)
 {
@@ -484,7 +502,8 @@ int vpa_ledger_read(struct vpa_ledger *l, const struct vpa_ledger_query *query, 
     read_blocks(l, &a);
     vpa_buf_puts(out, "],\"next\":");
     vpa_buf_put_uint(out, a.next);
-    vpa_buf_puts(out, a.more ? ",\"more\":true}\n" : ",\"more\":false}\n");
+    vpa_buf_puts(out, a.more ? ",\"more\":true" : ",\"more\":false");
+    vpa_buf_puts(out, is_standby(l) ? ",\"leads\":false}\n" : "}\n");
     return 0;
 }
 

@@ -40,6 +40,15 @@ static bool is_held(const struct vpa_proof *proof, const struct vpa_proof_id *id
     return id->way == VPA_PROOF_EVICTION && (asked || tried);
 }
 
+/* Nobody knows yet whether evictions help this VPA: one of its groups is to show it, then all may.
+ * Not one that takes hours to end. */
+static bool is_first_group(const struct record *r, const struct vpa_proof_id *id, vpa_time now)
+{
+    return id->way == VPA_PROOF_EVICTION && r && r->waiting > 0 &&
+           breaker_within(now, r->tried, VPA_PAUSE_FIRST) &&
+           !breaker_within(now, r->proven, VPA_PROOF_AGE);
+}
+
 static bool is_careful(const struct vpa_proof *proof, enum vpa_proof_way way)
 {
     return way == VPA_PROOF_EVICTION && proof->careful;
@@ -58,7 +67,7 @@ enum vpa_proof_permit vpa_proof_ask(const struct vpa_proof *proof, const struct 
         return own;
     if (!vpa_permit_given(all))
         return all;
-    if ((g && g->waiting) || is_held(proof, id, now))
+    if ((g && g->waiting) || is_first_group(r, id, now) || is_held(proof, id, now))
         return VPA_PERMIT_WAITING;
     if (own == VPA_PERMIT_FIRST || all == VPA_PERMIT_FIRST || is_careful(proof, id->way) ||
         !group_is_proven(g, now))
@@ -79,9 +88,11 @@ bool vpa_proof_sent(struct vpa_proof *proof, const struct vpa_proof_id *id, vpa_
     struct record *r = record_of(proof, id->vpa, id->way);
     struct group *g = group_of(r, id->group);
 
+    r->waiting += !g->waiting;
+    r->tried = now;
     g->waiting = true;
-    g->for_vpa = r->breaker.open;
-    r->breaker.trial = g->for_vpa;
+    g->pause = r->breaker.pause;
+    r->breaker.trial = r->breaker.open;
     if (id->way == VPA_PROOF_EVICTION)
         g->trials = trials_due(proof, r, now);
     if (g->trials.space)
@@ -113,15 +124,6 @@ void vpa_proof_deferred(struct vpa_proof *proof, const struct vpa_proof_id *id, 
     vpa_proof_refused(proof, id);
     if (r && r->breaker.open)
         r->breaker.retry_at = vpa_time_add(now, r->breaker.pause);
-}
-
-void vpa_proof_failed_too(struct vpa_proof *proof, const struct vpa_proof_id *id,
-                          enum vpa_verdict verdict, const char *seen)
-{
-    struct record *r = record_find(proof, id->vpa, id->way);
-
-    if (r && r->breaker.open)
-        breaker_note(&r->breaker, verdict, seen);
 }
 
 static void count_failure(struct vpa_proof *proof, struct record *r, struct trials trials,
@@ -189,7 +191,8 @@ static void ask_question(struct vpa_proof *proof, struct record *r, vpa_time sta
 
     if (!q->open) {
         q->holds = r->space->row != proof->cluster.row;
-        q->pause = r->breaker.open ? r->breaker.pause : 0;
+        q->pause = r->breaker.pause;
+        q->retry_at = r->breaker.retry_at;
         r->space->questions++;
         proof->questions++;
         proof->holding += q->holds;
@@ -201,18 +204,18 @@ static void ask_question(struct vpa_proof *proof, struct record *r, vpa_time sta
     q->heard = proof->heard;
 }
 
-/* As before the failure, and one pod may go at once. */
-static void take_back(struct vpa_proof *proof, struct record *r, vpa_time now)
+/* As before the failure: after a trial one pod may go at once. */
+static void take_back(struct vpa_proof *proof, struct record *r)
 {
-    vpa_duration pause = r->question.pause;
+    const struct question q = r->question;
 
     record_answer(proof, r);
-    if (pause == 0) {
+    if (q.pause == 0) {
         breaker_close(&r->breaker);
         return;
     }
-    r->breaker.pause = pause;
-    r->breaker.retry_at = now;
+    r->breaker.pause = q.pause;
+    r->breaker.retry_at = q.retry_at;
 }
 
 static bool resolve(struct vpa_proof *proof, struct record *r, vpa_time now)
@@ -220,7 +223,7 @@ static bool resolve(struct vpa_proof *proof, struct record *r, vpa_time now)
     const struct question q = r->question;
 
     if (excuse(proof, r, q.start, now)) {
-        take_back(proof, r, now);
+        take_back(proof, r);
         return true;
     }
     if (q.heard != proof->heard || q.start != proof->start) {
@@ -271,6 +274,7 @@ static enum vpa_breaker_change judge_good(struct vpa_proof *proof, struct record
     g = group_of(r, id->group);
     g->waiting = false;
     g->since = now;
+    r->proven = now;
     record_close(proof, r);
     r->excuses = 0;
     if (id->way == VPA_PROOF_EVICTION) {
@@ -282,6 +286,20 @@ static enum vpa_breaker_change judge_good(struct vpa_proof *proof, struct record
     return was_open ? VPA_BREAKER_CLOSED : VPA_BREAKER_SAME;
 }
 
+/* Of all that went out before a breaker opened the first failure opens it: what one pass did counts
+ * once. */
+static enum vpa_breaker_change open_or_note(struct record *r, const struct vpa_proof_id *id,
+                                            enum vpa_verdict verdict, const char *seen,
+                                            vpa_time now)
+{
+    if (r->breaker.open && r->breaker.pause != id->pause) {
+        breaker_note(&r->breaker, verdict, seen);
+        return VPA_BREAKER_NOTED;
+    }
+    breaker_open(&r->breaker, verdict, seen, now);
+    return VPA_BREAKER_OPENED;
+}
+
 enum vpa_breaker_change vpa_proof_judge(struct vpa_proof *proof, const struct vpa_proof_id *id,
                                         enum vpa_verdict verdict, const char *seen, vpa_time now)
 {
@@ -290,6 +308,7 @@ enum vpa_breaker_change vpa_proof_judge(struct vpa_proof *proof, const struct vp
     struct trials trials = g ? g->trials : (struct trials){.cluster = false};
     bool eviction = id->way == VPA_PROOF_EVICTION;
     bool questionable = proof->watched && eviction && verdict_lacks_values(verdict);
+    enum vpa_breaker_change change;
 
     if (id->dry_run) /* nothing was sent before */
         trials = trials_due(proof, r, now);
@@ -297,19 +316,21 @@ enum vpa_breaker_change vpa_proof_judge(struct vpa_proof *proof, const struct vp
         vpa_proof_patched(proof);
     if (verdict == VPA_VERDICT_GOOD)
         return judge_good(proof, r, id, now);
-    record_drop_group(proof, r, id->group);
+    if (!g || g->pause == id->pause) /* else a later one of the group is under way */
+        record_drop_group(proof, r, id->group);
     if (!vpa_verdict_failed(verdict))
         return VPA_BREAKER_SAME;
+    r->proven = 0;
     if (questionable && excuse(proof, r, id->start, now))
         return VPA_BREAKER_EXCUSED;
     if (questionable && id->start == proof->start && !vpa_time_is_unset(proof->start))
         ask_question(proof, r, id->start, trials);
     else
         record_answer(proof, r);
-    breaker_open(&r->breaker, verdict, seen, now);
+    change = open_or_note(r, id, verdict, seen, now);
     if (eviction && !r->question.open && !is_for_room(id, verdict))
         count_failure(proof, r, trials, now);
-    return VPA_BREAKER_OPENED;
+    return change;
 }
 
 void vpa_proof_restore(struct vpa_proof *proof, const char *vpa, enum vpa_proof_way way,

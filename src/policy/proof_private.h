@@ -18,7 +18,7 @@ struct trials {
 };
 struct group {
     bool waiting;         /* else proven */
-    bool for_vpa;         /* the trial of an open breaker */
+    vpa_duration pause;   /* the trial of a breaker that is open for so long, or 0 */
     struct trials trials; /* of others */
     bool for_webhook;     /* that of a webhook which was away */
     vpa_time since;       /* proven */
@@ -32,6 +32,7 @@ struct question {
     vpa_time start;
     int64_t heard;
     vpa_duration pause; /* before it; 0: the breaker was closed */
+    vpa_time retry_at;
 };
 struct space { /* a namespace */
     struct scope scope;
@@ -48,6 +49,9 @@ struct record {
     unsigned excuses; /* since its last good proof */
     vpa_time excused;
     struct vpa_table groups;
+    size_t waiting;  /* of the groups */
+    vpa_time tried;  /* the last of them was sent */
+    vpa_time proven; /* the last group that was, since its last failure; 0: none */
     unsigned row; /* of the namespace's failures that this VPA is part of */
     bool lacking; /* by one for want of values */
     char *vpa;

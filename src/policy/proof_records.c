@@ -120,7 +120,8 @@ void record_drop_group(struct vpa_proof *proof, struct record *r, const char *na
 
     if (!g)
         return;
-    if (g->for_vpa)
+    r->waiting -= g->waiting;
+    if (g->pause)
         r->breaker.trial = false;
     if (g->trials.space)
         r->space->scope.breaker.trial = false;
@@ -158,6 +159,7 @@ bool record_reset(struct vpa_proof *proof, const char *vpa, enum vpa_proof_way w
     for (size_t i = 0; vpa_table_next(&r->groups, &i, &name, NULL);)
         record_drop_group(proof, r, name);
     record_close(proof, r);
+    r->proven = 0;
     return was_open;
 }
 

@@ -175,6 +175,46 @@ def scenario_breaker_budget(make):
     assert bed.uids("app") == before
 
 
+def selected_groups(make, count, rate, **options):
+    """One VPA that selects the pods of so many Deployments."""
+    names = [f"app-{i}" for i in range(count)]
+    bed = Bed(make, rate=rate, prove=True, updater=None, **options)
+    for name in names:
+        bed.workload(name, OLD, ready=False, containers=[{"name": "app", "image": "fakelet", "resources": {"requests": OLD}}],
+                     labels={"team": "web"})
+    until(lambda: all(len(bed.pods(name)) == 2 for name in names), 60, "all pods are there")
+    bed.vpa("app", "Recreate", selector={"matchLabels": {"team": "web"}})
+    bed.recommend("app", **NEW)
+    return bed, names
+
+
+def scenario_breaker_groups(make):
+    """No webhook, and a VPA whose pods form five groups: in three hours one pod at once and one after each pause, not one of each
+    group, nor a pause that five failures made long."""
+    bed, names = selected_groups(make, 5, rate=120.0)
+    begun = bed.now()
+    bed.start_updater("--proof-patience=600s")
+    until(lambda: bed.now() - begun > 3 * 3600, 180, "three hours have passed", every=1)
+    made = bed.evictions()
+    make.say(f"      a VPA over {len(names)} Deployments without a webhook: {made} evictions in three hours")
+    assert 4 <= made <= 5, made  # at 0, 10, 30, 70 and 150 minutes
+    assert paused(bed)["reason"] == "NotPatched", paused(bed)
+
+
+scenario_breaker_groups.tiers = ["sim"]
+scenario_breaker_groups.why = "three hours"
+
+
+def scenario_breaker_groups_help(make):
+    """The same with a webhook: when one group has shown that evictions help, the others show it side by side."""
+    bed, names = selected_groups(make, 5, rate=60.0, webhook=True)
+    bed.cluster.webhook_knows()
+    bed.start_updater("--proof-patience=60s")
+    until(lambda: all(len(bed.pods(name)) == 2 and bed.applied(name, NEW) for name in names), 120, "all replicas have their values")
+    bed.passes(2)
+    assert bed.evictions() == 2 * len(names) and not paused(bed), (bed.evictions(), paused(bed))
+
+
 def scenario_breaker_policy(make):
     """maxAllowed is lowered below the recommendation: each pod is evicted once for the lower value, which helps."""
     bed = make_bed(make)

@@ -15,7 +15,13 @@ void teardown(void)
 
 struct vpa_proof_id id(const char *vpa, const char *group)
 {
-    return (struct vpa_proof_id){vpa, group, VPA_PROOF_EVICTION, vpa_proof_start(proof)};
+    const struct vpa_breaker *b = vpa_proof_breaker(proof, vpa, VPA_PROOF_EVICTION);
+
+    return (struct vpa_proof_id){.vpa = vpa,
+                                 .group = group,
+                                 .way = VPA_PROOF_EVICTION,
+                                 .start = vpa_proof_start(proof),
+                                 .pause = b ? b->pause : 0};
 }
 
 enum vpa_proof_permit ask(const char *vpa, const char *group, vpa_time now)

@@ -250,6 +250,16 @@ TEST(a_standby_answers_too) {
     ck_assert_int_eq(reviews, 2);
 }
 
+/* Else nobody could tell it from a leader that has decided nothing. */
+TEST(a_standby_says_so) {
+    make(true);
+    ck_assert_ptr_null(strstr(ask("GET /decisions", ""), "leads"));
+    vpa_ledger_lead(ledger, false);
+    ck_assert_ptr_nonnull(strstr(ask("GET /decisions", ""), "\"more\":false,\"leads\":false}"));
+    vpa_ledger_lead(ledger, true);
+    ck_assert_ptr_null(strstr(ask("GET /decisions", ""), "leads"));
+}
+
 TEST(it_is_taken_back) {
     make(true);
     vpa_ledger_page_free(page);

@@ -5,12 +5,63 @@ TEST(the_first_of_a_group_waits_then_all_are_free) {
     ck_assert_int_eq(ask("n/v", "g", start), VPA_PERMIT_FIRST);
     ck_assert(sent("n/v", "g", start));
     ck_assert_int_eq(ask("n/v", "g", start), VPA_PERMIT_WAITING);
-    ck_assert_int_eq(ask("n/v", "h", start), VPA_PERMIT_FIRST); /* each group its own */
+    ck_assert_int_eq(ask("n/w", "g", start), VPA_PERMIT_FIRST); /* each VPA its own */
     ck_assert_int_eq(ask("n/v", "g", start + VPA_HOUR), VPA_PERMIT_WAITING);
     ck_assert_int_eq(judge("n/v", "g", VPA_VERDICT_GOOD, start), VPA_BREAKER_SAME);
     ck_assert_int_eq(ask("n/v", "g", start + VPA_PROOF_AGE - 1), VPA_PERMIT_FREE);
     ck_assert(!sent("n/v", "g", start));
     ck_assert_int_eq(ask("n/v", "g", start + VPA_PROOF_AGE), VPA_PERMIT_FIRST);
+}
+
+/* A selector VPA over fifty workloads loses one pod, not fifty; where it helps they wait once. */
+TEST(one_group_shows_whether_evictions_help_the_vpa) {
+    vpa_time later = start + VPA_PAUSE_FIRST;
+
+    ck_assert(sent("n/v", "g", start));
+    ck_assert_int_eq(ask("n/v", "h", start), VPA_PERMIT_WAITING);
+    judge("n/v", "g", VPA_VERDICT_GOOD, start);
+    ck_assert(sent("n/v", "h", start)); /* then each shows it for itself, side by side */
+    ck_assert(sent("n/v", "i", start));
+    ck_assert_int_eq(ask("n/v", "h", start), VPA_PERMIT_WAITING);
+    ck_assert_int_eq(ask("n/v", "g", start), VPA_PERMIT_FREE);
+    judge("n/v", "h", VPA_VERDICT_VOID, later);
+    ck_assert_int_eq(ask("n/v", "h", later), VPA_PERMIT_FIRST); /* i has taken too long */
+    ck_assert(sent("n/v", "h", later)); /* the proof is over: one at a time again */
+    ck_assert_int_eq(ask("n/v", "j", later), VPA_PERMIT_WAITING);
+    ck_assert_int_eq(ask("n/v", "j", later + VPA_PAUSE_FIRST), VPA_PERMIT_FIRST);
+}
+
+/* What ends the wait of the others, other than a proof. */
+TEST_TIMES(a_group_that_shows_nothing_lets_the_next_try, 3) {
+    struct vpa_proof_id i = id("n/v", "g");
+
+    ck_assert(sent("n/v", "g", start));
+    if (_i == 0)
+        vpa_proof_refused(proof, &i);
+    else if (_i == 1)
+        judge("n/v", "g", VPA_VERDICT_VOID, start);
+    else
+        vpa_proof_reset(proof, "n/v");
+    ck_assert(sent("n/v", "h", start));
+    ck_assert_int_eq(ask("n/v", "g", start), VPA_PERMIT_WAITING);
+}
+
+/* What helped before says nothing behind a failure, or of another template. */
+TEST_TIMES(a_failure_or_a_change_ends_the_proof_of_the_vpa, 2) {
+    judge("n/v", "g", VPA_VERDICT_GOOD, start);
+    if (_i)
+        judge("n/v", "h", VPA_VERDICT_NOT_PATCHED, start);
+    vpa_proof_reset(proof, "n/v");
+    ck_assert(sent("n/v", "h", start));
+    ck_assert_int_eq(ask("n/v", "i", start), VPA_PERMIT_WAITING);
+}
+
+/* A resize that does not help takes no pod away. */
+TEST(groups_are_resized_side_by_side) {
+    struct vpa_proof_id g = {"n/v", "g", VPA_PROOF_RESIZE}, h = {"n/v", "h", VPA_PROOF_RESIZE};
+
+    ck_assert(vpa_proof_sent(proof, &g, start));
+    ck_assert_int_eq(vpa_proof_ask(proof, &h, start), VPA_PERMIT_FIRST);
 }
 
 TEST(what_was_refused_or_cannot_be_known_counts_for_nothing) {
@@ -32,7 +83,7 @@ TEST(a_failure_opens_and_the_pause_doubles_to_a_day) {
     for (int i = 0; i < 12; i++) {
         ck_assert_int_eq(ask("n/v", "g", now), VPA_PERMIT_FIRST);
         ck_assert(sent("n/v", "g", now));
-        ck_assert_int_eq(ask("n/v", "h", now), i ? VPA_PERMIT_WAITING : VPA_PERMIT_FIRST);
+        ck_assert_int_eq(ask("n/v", "h", now), VPA_PERMIT_WAITING);
         ck_assert_int_eq(judge("n/v", "g", VPA_VERDICT_NOT_PATCHED, now), VPA_BREAKER_OPENED);
         ck_assert_int_eq(ask("n/v", "g", now + pause - 1), VPA_PERMIT_PAUSED);
         ck_assert_int_eq(ask("n/v", "h", now + pause - 1), VPA_PERMIT_PAUSED);
@@ -47,6 +98,45 @@ TEST(a_failure_opens_and_the_pause_doubles_to_a_day) {
     ck_assert_int_eq(ask("n/v", "g", now), VPA_PERMIT_FREE);
     judge("n/v", "g", VPA_VERDICT_CRASHING, now); /* and begins at ten minutes again */
     ck_assert_int_eq(vpa_proof_breaker(proof, "n/v", VPA_PROOF_EVICTION)->pause, VPA_PAUSE_FIRST);
+}
+
+static const struct vpa_breaker *breaker(void)
+{
+    return vpa_proof_breaker(proof, "n/v", VPA_PROOF_EVICTION);
+}
+
+/* What one pass did counts once, be its pods of ever so many groups, and whenever it shows. */
+TEST_TIMES(what_went_out_before_it_opened_makes_no_longer_pause, 2) {
+    static const char *const groups[] = {"a", "b", "c", "d", "e"};
+    vpa_time later = start + VPA_PAUSE_FIRST, late = _i ? later + VPA_MINUTE : start + 1;
+    struct vpa_proof_id ids[VPA_COUNT(groups)];
+
+    for (size_t i = 0; i < VPA_COUNT(groups); i++)
+        ids[i] = id("n/v", groups[i]);
+    vpa_proof_judge(proof, &ids[0], VPA_VERDICT_NOT_PATCHED, "first", start);
+    for (size_t i = 1; i < VPA_COUNT(groups); i++)
+        ck_assert_int_eq(vpa_proof_judge(proof, &ids[i], VPA_VERDICT_CRASHING, "then", late),
+                         VPA_BREAKER_NOTED);
+    ck_assert_int_eq(breaker()->pause, VPA_PAUSE_FIRST);
+    ck_assert(breaker()->retry_at == later);
+    ck_assert_int_eq(breaker()->verdict, VPA_VERDICT_CRASHING);
+    ck_assert_str_eq(breaker()->seen, "then");
+    ck_assert(sent("n/v", "b", later)); /* nobody waits for what has failed */
+    judge("n/v", "b", VPA_VERDICT_CRASHING, later);
+    ck_assert_int_eq(breaker()->pause, 2 * VPA_PAUSE_FIRST);
+}
+
+/* The pod that is on trial is another one of the same group. */
+TEST(a_failure_of_before_ends_no_trial) {
+    vpa_time later = start + VPA_PAUSE_FIRST;
+    struct vpa_proof_id before = id("n/v", "g");
+
+    judge("n/v", "g", VPA_VERDICT_NOT_PATCHED, start);
+    ck_assert(sent("n/v", "g", later));
+    vpa_proof_judge(proof, &before, VPA_VERDICT_CRASHING, "late", later);
+    ck_assert_int_eq(ask("n/v", "h", later), VPA_PERMIT_WAITING);
+    judge("n/v", "g", VPA_VERDICT_CRASHING, later);
+    ck_assert_int_eq(breaker()->pause, 2 * VPA_PAUSE_FIRST);
 }
 
 TEST(a_trial_without_outcome_is_followed_by_another) {

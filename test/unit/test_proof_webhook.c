@@ -164,6 +164,19 @@ TEST(an_excused_trial_leaves_the_pause) {
     ck_assert_int_eq(ask("n/b", "g", later), VPA_PERMIT_FIRST);
 }
 
+/* Nor does what went out before it opened shorten it. */
+TEST(an_excused_failure_of_before_leaves_the_pause) {
+    struct vpa_proof_id before = id("n/a", "h");
+
+    lease(1, 1, start);
+    before.start = start + 1;
+    judge("n/a", "g", VPA_VERDICT_CRASHING, start);
+    vpa_proof_judge(proof, &before, VPA_VERDICT_NOT_PATCHED, "late", start + 1);
+    ck_assert_uint_eq(lease(2, 2, start + 2), 1);
+    ck_assert_int_eq(ask("n/a", "g", start + VPA_PAUSE_FIRST - 1), VPA_PERMIT_PAUSED);
+    ck_assert_int_eq(ask("n/a", "g", start + VPA_PAUSE_FIRST), VPA_PERMIT_FIRST);
+}
+
 TEST(repairs_are_few_too) {
     size_t closed = 0;
 

@@ -87,7 +87,9 @@ static const struct {
 } checks[] = {
     {"--min-replicas=1", 0},
     {"--eviction-tolerance=-3", 0},
-    {"--updater-interval=0s", 0},
+    {"--updater-interval=1ns", 0},
+    {"--updater-interval=0s", 1},
+    {"--updater-interval=-1m", 1},
     {"--admission-controller-status-lease-timeout=0s", 1},
     {"--admission-controller-status-lease-timeout=-1s", 1},
     {"--admission-controller-status-lease-timeout=1ns", 0},

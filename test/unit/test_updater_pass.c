@@ -663,14 +663,6 @@ TEST(ticks_that_were_missed_are_dropped) {
     ck_assert_uint_eq(server.call_count, 15);
 }
 
-TEST(without_an_interval_there_is_no_pass) {
-    server.config.interval = 0;
-    start(0);
-    updater_run(server.updater);
-    vpa_loop_pump(server.loop, VPA_HOUR);
-    ck_assert_uint_eq(server.call_count, 0);
-}
-
 int main(void)
 {
     return run_tests("updater_pass", setup, teardown);

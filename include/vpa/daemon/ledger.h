@@ -89,6 +89,9 @@ void vpa_ledger_free(struct vpa_ledger *ledger);
 /* A file that cannot be written, or not fast enough, is said once; decisions go on. ledger may be
  * NULL. */
 void vpa_ledger_record(struct vpa_ledger *ledger, const struct vpa_ledger_entry *entry);
+/* Whether this process decides: true until it is told otherwise. A page of one that does not has
+ * "leads":false besides. ledger may be NULL. */
+void vpa_ledger_lead(struct vpa_ledger *ledger, bool leads);
 
 struct vpa_ledger_query { /* NULL or "": all. Entries without a namespace are about everything. */
     const char *ns, *vpa, *pod;

@@ -1,11 +1,12 @@
 /*
  * Whether acting helps (U24): a state machine that learns from what actions did. The first
  * eviction of a group of pods waits for its proof, a replacement that carries what was wanted; only
- * then come the next. A failed proof opens the breaker of that VPA: nothing is evicted for it until
- * a pause is over that doubles with each failure, and then one pod. Failures of several VPAs of a
- * namespace in a row open the breaker of that namespace, and failures in several namespaces that of
- * the cluster: whoever fills one namespace with VPAs that cannot be helped stops himself. Those
- * that have failed let others be tried first. Resizes that the kubelet never carries out have
+ * then come the next. While no group of a VPA is proven its groups are tried one at a time, each
+ * for ten minutes at most. A failed proof opens the breaker of that VPA: nothing is evicted for it
+ * until a pause is over that doubles with each failure, and then one pod. Failures of several VPAs
+ * of a namespace in a row open the breaker of that namespace, and failures in several namespaces
+ * that of the cluster: whoever fills one namespace with VPAs that cannot be helped stops himself.
+ * Those that have failed let others be tried first. Resizes that the kubelet never carries out have
  * breakers of their own.
  *
  *     struct vpa_proof_id id = {"web/api", "web/ReplicaSet/api-5d4", VPA_PROOF_EVICTION};
@@ -56,6 +57,7 @@ struct vpa_proof_id {
     const char *group; /* namespace/kind/name of the owner */
     enum vpa_proof_way way;
     vpa_time start; /* vpa_proof_start() when the action went out; for the judge alone */
+    vpa_duration pause; /* of the VPA's breaker when it went out, 0: it was closed; as start */
     bool dry_run;   /* no action went out: one pod more that is refused counts for its VPA alone,
                      * since an eviction might make room for it; for the judge too */
 };
@@ -72,16 +74,14 @@ void vpa_proof_refused(struct vpa_proof *proof, const struct vpa_proof_id *id);
 /* Nothing is known of its outcome for a while, and nobody is to wait for it: as refused; but where
  * a breaker is open the next pod is tried after another pause. */
 void vpa_proof_deferred(struct vpa_proof *proof, const struct vpa_proof_id *id, vpa_time now);
-/* One more has failed of those that were sent before the breaker opened: it says so, and the pause
- * stays. */
-void vpa_proof_failed_too(struct vpa_proof *proof, const struct vpa_proof_id *id,
-                          enum vpa_verdict verdict, const char *seen);
 
 enum vpa_breaker_change {
     VPA_BREAKER_SAME,
     VPA_BREAKER_OPENED,
     VPA_BREAKER_CLOSED,
     VPA_BREAKER_EXCUSED, /* the verdict is a failure, and the webhook was away: the SAME */
+    VPA_BREAKER_NOTED,   /* one more failure of what went out before it opened: it says so, and the
+                          * pause stays */
 };
 /* verdict: not WAIT. Also for actions nobody waited for. The change is that of the VPA's breaker;
  * one that was open and failed again has OPENED. */

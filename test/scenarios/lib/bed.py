@@ -88,8 +88,8 @@ class Bed:
     # ---- objects ----
 
     def workload(self, name, requests=None, limits=None, replicas=2, kind="Deployment", annotations=None, probe=False,
-                 containers=None, resize_policy=None, ready=True):
-        """A Deployment or StatefulSet with one container named like it, or with the given ones."""
+                 containers=None, resize_policy=None, ready=True, labels=None):
+        """A Deployment or StatefulSet with one container named like it, or with the given ones. `labels`: more of its pods."""
         resources = {k: v for k, v in (("requests", requests), ("limits", limits)) if v}
         if containers is None:
             containers = [{"name": name, "image": "fakelet", "resources": resources}]
@@ -99,7 +99,7 @@ class Bed:
             for container in containers:
                 container["readinessProbe"] = {"httpGet": {"path": "/", "port": 80}}
         spec = {"replicas": replicas, "selector": {"matchLabels": {"app": name}},
-                "template": {"metadata": {"labels": {"app": name},
+                "template": {"metadata": {"labels": {"app": name, **(labels or {})},
                                           "annotations": {f"fakelet.plumb/{k}": v for k, v in (annotations or {}).items()}},
                              "spec": {"containers": containers, "terminationGracePeriodSeconds": 1}}}
         if kind == "StatefulSet":
@@ -111,8 +111,11 @@ class Bed:
                   f"{name} is ready")
 
     def vpa(self, name, mode, kind="Deployment", policies=None, target=None, create=False, **more):
-        """`create` sends it as kubectl create does. `more` are further members of updatePolicy, or (startupBoost) of the spec."""
+        """`create` sends it as kubectl create does. `more` are further members of updatePolicy, or (startupBoost; selector, which
+        stands instead of the target) of the spec."""
         spec = {"targetRef": {"apiVersion": "apps/v1", "kind": kind, "name": target or name}}
+        if "selector" in more:
+            spec = {"selector": more.pop("selector")}
         if mode:
             spec["updatePolicy"] = {"updateMode": mode}
         if "startupBoost" in more:
