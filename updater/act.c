@@ -318,8 +318,7 @@ struct resize {
     struct vpa_resize_patch patch;
 };
 
-/* A restart of a container is a disruption in every mode (U20). The end of a boost was asked for
- * before (vpa_can_unboost). */
+/* A restart of a container is a disruption in every mode (U20), and at the end of a boost (U46). */
 static bool exceeds_budget(struct work *w, size_t pod, const struct resize *r)
 {
     return r->patch.restarts && !vpa_pod_pending(w->pods[pod]) &&
@@ -344,7 +343,7 @@ static void resize_prepare(struct work *w, size_t pod, size_t candidate, struct 
         return;
     r->resources = worth_sending(w, &r->patch, w->pods[pod]);
     r->result = r->resources || r->patch.takes_back ? ACT_SENT : ACT_NOT_NEEDED;
-    if (r->resources && candidate != SIZE_MAX && exceeds_budget(w, pod, r))
+    if (r->resources && exceeds_budget(w, pod, r))
         r->result = ACT_BUDGET;
 }
 

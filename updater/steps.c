@@ -68,7 +68,9 @@ static enum work_step step_unboost(struct work *w)
 
         if (result == ACT_LIMITED)
             return WORK_STEP_ABORT;
-        if (!is_harmless(result))
+        if (result == ACT_BUDGET && group_in_flight(group))
+            return WORK_STEP_BLOCKED;
+        if (!is_harmless(result) && result != ACT_BUDGET)
             updater_meter_in_place_failed(&w->labels, "UnboostError");
     }
     enter_phase(w, WORK_FILTER);
