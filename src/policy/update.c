@@ -194,8 +194,8 @@ bool vpa_pod_boost_expired(const struct vpa_pod *pod, const struct vpa_object *v
  * restarts a container asks for the budget nevertheless, when that is known. */
 static bool spares_an_end(const struct vpa_pod *pod, const struct vpa_replica_group *group)
 {
-    return group->running < group->configured ? rest_of_unknown(pod, group) == VPA_REST_NONE
-                                              : vpa_group_disruptable(group);
+    return vpa_group_is_short(group) ? rest_of_unknown(pod, group) == VPA_REST_NONE
+                                     : vpa_group_disruptable(group);
 }
 
 bool vpa_can_unboost(const struct vpa_pod *pod, const struct vpa_object *vpa,
