@@ -18,6 +18,7 @@
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
+#include "vpa/base/table.h"
 #include "vpa/daemon/ledger.h"
 #include "vpa/json/json.h"
 #include "vpa/json/json_writer.h"
@@ -265,6 +266,7 @@ static void on_resized(void *ctx, const struct vpa_kube_result *result, const st
         return;
     }
     a->status_code = result->status_code;
+    a->refusal = vpa_xstrdup(result->status.message);
 
     enum act_result why = failed(a, "Failed to resize pod in place", result, err);
 
@@ -311,6 +313,21 @@ static bool worth_sending(const struct work *w, const struct vpa_resize_patch *p
                               !vpa_update_memory_is_repeated(w->pass->env->memory, pod->meta.uid));
 }
 
+static uint64_t hash_of(const struct vpa_resize_patch *patch)
+{
+    return vpa_hash_bytes(patch->resize.data, patch->resize.len);
+}
+
+/* The same once more would be refused once more, in every pass (U48). */
+static bool was_refused(const struct work *w, size_t pod, const struct vpa_resize_patch *patch)
+{
+    const struct pass_env *env = w->pass->env;
+
+    return w->mode == VPA_MODE_IN_PLACE &&
+           vpa_update_memory_was_refused(env->memory, w->pods[pod]->meta.uid, hash_of(patch),
+                                         updater_env_steady(env));
+}
+
 /* What is to be done about a pod: patches, and whether the resources are part of it. */
 struct resize {
     enum act_result result; /* ACT_SENT when something is to be sent */
@@ -319,12 +336,14 @@ struct resize {
 };
 
 /* A restart of a container is a disruption in every mode (U20). The end of a boost was asked for
- * before (vpa_can_unboost). */
-static bool exceeds_budget(struct work *w, size_t pod, const struct resize *r)
+ * before (vpa_can_unboost), but where the group is short of pods (U46). */
+static bool exceeds_budget(struct work *w, size_t pod, size_t candidate, const struct resize *r)
 {
+    const struct vpa_replica_group *group = vpa_disruption_group(w->budget, pod);
+
     return r->patch.restarts && !vpa_pod_pending(w->pods[pod]) &&
-           !vpa_pod_disruptable(w->pods[pod], vpa_disruption_group(w->budget, pod),
-                                w->pass->env->memory);
+           (candidate != SIZE_MAX || vpa_group_is_short(group)) &&
+           !vpa_pod_disruptable(w->pods[pod], group, w->pass->env->memory);
 }
 
 static void resize_prepare(struct work *w, size_t pod, size_t candidate, struct resize *r)
@@ -344,7 +363,11 @@ static void resize_prepare(struct work *w, size_t pod, size_t candidate, struct 
         return;
     r->resources = worth_sending(w, &r->patch, w->pods[pod]);
     r->result = r->resources || r->patch.takes_back ? ACT_SENT : ACT_NOT_NEEDED;
-    if (r->resources && candidate != SIZE_MAX && exceeds_budget(w, pod, r))
+    if (!r->resources)
+        return;
+    if (candidate != SIZE_MAX && was_refused(w, pod, &r->patch))
+        r->result = ACT_REFUSED;
+    else if (exceeds_budget(w, pod, candidate, r))
         r->result = ACT_BUDGET;
 }
 
@@ -369,7 +392,8 @@ static bool take_token(struct work *w, size_t pod, size_t candidate, struct resi
 {
     enum pass_token token;
 
-    if (!r->resources || r->result == ACT_BUDGET || r->result == ACT_NO_GROUP)
+    if (!r->resources || r->result == ACT_BUDGET || r->result == ACT_NO_GROUP ||
+        r->result == ACT_REFUSED)
         return true;
     token = updater_pass_take_token(w->pass, &w->pass->env->in_place_rate);
     if (token == PASS_TOKEN_TAKEN_LATE) {
@@ -451,6 +475,7 @@ static void start_resize(struct work *w, size_t pod, size_t candidate,
     a->behind_end = is_behind_end(a, patch->requests);
     a->changes = patch->changes;
     a->restarts = patch->restarts;
+    a->patch = hash_of(patch);
     a->annotations_len = patch->annotations.len;
     a->annotations = vpa_buf_take(&patch->annotations);
     if (!patch->changes) {

@@ -11,6 +11,7 @@
 #include "told.h"
 #include "vpa/base/log.h"
 #include "vpa/base/mem.h"
+#include "vpa/base/str.h"
 #include "vpa/policy/resize_state.h"
 
 /* How long requests under way may go on when nothing may be changed any more: shutdown, panic, lost
@@ -212,6 +213,27 @@ static bool is_unacceptable(const struct action *a)
     }
 }
 
+/* Mode InPlace has no other way: whoever wrote the VPA is told (U48). */
+static void announce_refusal(const struct action *a)
+{
+    struct vpa_object_ref vpa = updater_vpa_ref(a->work->vpa);
+    vpa_auto_free char *text =
+        vpa_xprintf("VPA Updater cannot resize Pod %s in place, the API server refuses it: %.300s",
+                    a->pod->meta.name, vpa_or_empty(a->refusal));
+
+    vpa_events_record_warning(a->work->pass->env->events, &vpa, "InPlaceResizeRefused", text);
+}
+
+static void note_refusal(const struct action *a)
+{
+    const struct pass_env *env = a->work->pass->env;
+    bool news = vpa_update_memory_note_refusal(env->memory, a->pod->meta.uid, a->patch,
+                                               updater_env_steady(env));
+
+    if (news && a->kind == ACTION_RESIZE && a->work->mode == VPA_MODE_IN_PLACE)
+        announce_refusal(a);
+}
+
 static void resize_refused(struct action *a)
 {
     struct work *w = a->work;
@@ -229,7 +251,7 @@ static void resize_refused(struct action *a)
     if (a->status_code == 404)
         check_resize_support(env);
     if (is_unacceptable(a))
-        vpa_update_memory_note_refusal(env->memory, a->pod->meta.uid, updater_env_steady(env));
+        note_refusal(a);
     if (a->kind == ACTION_UNBOOST) {
         updater_meter_in_place_failed(&w->labels, "UnboostError");
     } else if (w->mode == VPA_MODE_IN_PLACE && a->result == ACT_API_INFEASIBLE) {
@@ -275,6 +297,7 @@ static void action_free(struct action *a)
     free(a->annotations);
     free(a->why);
     free(a->inputs);
+    free(a->refusal);
     free(a);
 }
 

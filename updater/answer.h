@@ -41,8 +41,10 @@ struct action {
     char *inputs;      /* of the decision, for the ledger; heap or NULL */
     char *annotations; /* second request of a resize, heap */
     size_t annotations_len;
+    uint64_t patch; /* hash of the patch of its resources */
     enum act_result result;
     int status_code;
+    char *refusal;          /* what the server said of a resize that failed; heap or NULL */
     bool refused_by_budget; /* a PodDisruptionBudget lets it not be evicted */
     bool resized;           /* only the annotations are missing, whatever the VPA says by now */
     bool unanswered;        /* it may have been carried out all the same */

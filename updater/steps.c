@@ -27,10 +27,12 @@ static bool group_in_flight(const struct vpa_replica_group *group)
     return group && group->in_flight > 0;
 }
 
-/* Not worth counting as a failure: sent, not needed, or decided anew in the next pass. */
+/* Not worth counting as a failure: sent, not needed, not sent once more, or decided anew in the
+ * next pass. */
 static bool is_harmless(enum act_result result)
 {
-    return result == ACT_SENT || result == ACT_NOT_NEEDED || result == ACT_STALE;
+    return result == ACT_SENT || result == ACT_NOT_NEEDED || result == ACT_STALE ||
+           result == ACT_REFUSED;
 }
 
 static void enter_phase(struct work *w, enum work_phase phase)
@@ -68,7 +70,9 @@ static enum work_step step_unboost(struct work *w)
 
         if (result == ACT_LIMITED)
             return WORK_STEP_ABORT;
-        if (!is_harmless(result))
+        if (result == ACT_BUDGET && group_in_flight(group))
+            return WORK_STEP_BLOCKED;
+        if (!is_harmless(result) && result != ACT_BUDGET)
             updater_meter_in_place_failed(&w->labels, "UnboostError");
     }
     enter_phase(w, WORK_FILTER);
@@ -201,6 +205,8 @@ static enum vpa_rest rest_of_result(enum act_result result, enum vpa_rest state)
         return state != VPA_REST_NONE ? state : VPA_REST_NOTHING_TO_CHANGE;
     case ACT_COMPUTATION:
         return VPA_REST_LIMITS_UNKNOWN;
+    case ACT_REFUSED:
+        return VPA_REST_REFUSED;
     case ACT_API:
         return VPA_REST_NO_RESIZES;
     default:

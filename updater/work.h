@@ -16,6 +16,7 @@ enum act_result {
     ACT_NO_GROUP,
     ACT_BUDGET, /* not now: the group cannot spare the pod */
     ACT_NOTHING_TO_PATCH,
+    ACT_REFUSED,        /* not sent: the server refused the very same of late */
     ACT_COMPUTATION,    /* LimitRanges unknown, unusable boost marker */
     ACT_STALE,          /* the pod is another one, or has other resources: decided anew next time */
     ACT_API,            /* the server refused, or could not be reached */

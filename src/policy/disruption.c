@@ -263,6 +263,11 @@ bool vpa_group_disruptable(const struct vpa_replica_group *group)
     return group->configured == group->running && group->tolerance == 0 && disturbed == 0;
 }
 
+bool vpa_group_is_short(const struct vpa_replica_group *group)
+{
+    return group->running < group->configured;
+}
+
 void vpa_group_reserve_eviction(struct vpa_replica_group *group, bool pod_pending)
 {
     group->in_flight++;

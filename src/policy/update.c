@@ -190,11 +190,19 @@ bool vpa_pod_boost_expired(const struct vpa_pod *pod, const struct vpa_object *v
     return false;
 }
 
+/* A boost may be what keeps a missing pod from starting: its end waits for nobody (U46). What of it
+ * restarts a container asks for the budget nevertheless, when that is known. */
+static bool spares_an_end(const struct vpa_pod *pod, const struct vpa_replica_group *group)
+{
+    return vpa_group_is_short(group) ? rest_of_unknown(pod, group) == VPA_REST_NONE
+                                     : vpa_group_disruptable(group);
+}
+
 bool vpa_can_unboost(const struct vpa_pod *pod, const struct vpa_object *vpa,
                      const struct vpa_replica_group *group,
                      const struct vpa_update_options *options, vpa_time now)
 {
     return options->boost_gate && !vpa_pod_pending(pod) && group &&
            vpa_pod_boost_expired(pod, vpa, now) && !vpa_pod_resizing(pod) &&
-           vpa_group_disruptable(group);
+           spares_an_end(pod, group);
 }

@@ -43,6 +43,7 @@ struct entry {
     vpa_time transition;                  /* of that status, by the kubelet's clock */
     bool refused;                         /* the server did not take what a resize asked for: */
     vpa_time refusal;                     /* then */
+    uint64_t refused_patch;               /* the last one since then */
     struct doubt *doubt;                  /* NULL: there is none */
     struct vpa_recommendation infeasible; /* in the arena; .present false: none */
     struct vpa_arena arena;
@@ -314,14 +315,18 @@ vpa_update_memory_infeasible(const struct vpa_update_memory *memory, const char 
     return e && e->infeasible.present ? &e->infeasible : NULL;
 }
 
-void vpa_update_memory_note_refusal(struct vpa_update_memory *memory, const char *uid, vpa_time now)
+bool vpa_update_memory_note_refusal(struct vpa_update_memory *memory, const char *uid,
+                                    uint64_t patch, vpa_time now)
 {
     struct entry *e = entry_of(memory, uid);
+    bool is_another = !e->refused || e->refused_patch != patch;
 
+    e->refused_patch = patch;
     if (vpa_update_memory_is_refused(memory, uid, now))
-        return; /* what is asked for instead may be refused as well */
+        return is_another; /* what is asked for instead may be refused as well */
     e->refused = true;
     e->refusal = now;
+    return is_another;
 }
 
 bool vpa_update_memory_is_refused(const struct vpa_update_memory *memory, const char *uid,
@@ -330,6 +335,14 @@ bool vpa_update_memory_is_refused(const struct vpa_update_memory *memory, const 
     const struct entry *e = vpa_table_find(&memory->entries, uid);
 
     return e && e->refused && vpa_time_sub(now, e->refusal) < VPA_REFUSAL_AGE;
+}
+
+bool vpa_update_memory_was_refused(const struct vpa_update_memory *memory, const char *uid,
+                                   uint64_t patch, vpa_time now)
+{
+    const struct entry *e = vpa_table_find(&memory->entries, uid);
+
+    return e && vpa_update_memory_is_refused(memory, uid, now) && e->refused_patch == patch;
 }
 
 void vpa_update_memory_set_unboost(struct vpa_update_memory *memory, const char *uid, bool unboost)

@@ -80,6 +80,10 @@ const char *updater_event_message(struct golden_case *c, const char *pod, const 
 
 bool updater_event_is_ours(const char *kind, const char *reason, const char *message)
 {
-    return vpa_str_eq(kind, "VerticalPodAutoscaler") && vpa_str_eq(reason, "InPlaceResizedPod") &&
-           strstr(message, "VPA Updater resized Pod ") && strstr(message, " in place");
+    if (!vpa_str_eq(kind, "VerticalPodAutoscaler"))
+        return false;
+    if (vpa_str_eq(reason, "InPlaceResizeRefused"))
+        return strstr(message, "VPA Updater cannot resize Pod ");
+    return vpa_str_eq(reason, "InPlaceResizedPod") && strstr(message, "VPA Updater resized Pod ") &&
+           strstr(message, " in place");
 }

@@ -137,6 +137,34 @@ def scenario_boost_taken_back(make):
     assert bed.resizes() == 12 and bed.evictions() == 0, bed.calls()
 
 
+def boosted_one_by_one(bed, **more):
+    """A StatefulSet of three on a node that holds one boosted pod: the second one waits for the end of the first one's boost."""
+    prepare(bed, "sts", {"cpu": "500m"}, None, "Initial", {"cpu": "500m"}, factor(4), kind="StatefulSet", **more)
+    bed.client.merge("VerticalPodAutoscaler", "sts", {"spec": {"targetRef": {"kind": "StatefulSet"}}}, NAMESPACE)
+    bed.cluster.webhook_knows()
+    bed.client.merge("StatefulSet", "sts", {"spec": {"replicas": 3}}, NAMESPACE)
+
+
+def scenario_boost_keeps_sibling_out(make):
+    """A boost for which the next pod has no room ends without it: all three become Ready, and none stays boosted."""
+    bed = Bed(make, node_cpu="3", webhook=True)
+    boosted_one_by_one(bed)
+    until(lambda: len(bed.pods("sts")) == 3 and all(map(is_ready, bed.pods("sts"))), 90, "all three are ready")
+    until(lambda: taken_back(bed, "sts", {"cpu": "500m"}), 60, "all boosts are taken back")
+    assert bed.resizes() == 3 and bed.evictions() == 0, bed.calls()
+
+
+def scenario_boost_restart_waits(make):
+    """The same where the end of the boost restarts the container: it waits for the budget."""
+    bed = Bed(make, node_cpu="3", webhook=True)
+    boosted_one_by_one(bed, resize_policy={"cpu": "RestartContainer"})
+    until(lambda: len(bed.pods("sts")) == 2 and any(map(is_ready, bed.pods("sts"))), 90, "the first one is ready")
+    bed.passes(4)
+    assert len(bed.pods("sts")) == 2 and all(map(marked, bed.pods("sts"))), bed.pods("sts")
+    assert bed.resizes() == 0 and bed.evictions() == 0, bed.calls()
+    assert bed.failures("sts", "UnboostError") == 0, bed.cluster.metrics("updater")
+
+
 def scenario_boost_off_container(make):
     """A container of mode Off is boosted by its own policy and gets its original back; its neighbour is sized as usual."""
     bed = Bed(make, webhook=True)

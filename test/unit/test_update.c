@@ -94,7 +94,7 @@ TEST_EACH(knows_the_modes, modes) {
         ck_assert_str_eq(name, "Recreate"); /* the preset */
 }
 
-enum group_kind { NO_GROUP, SPENT, FREE };
+enum group_kind { NO_GROUP, SPENT, FREE, SHORT };
 
 /* Decisions by mode, group, status and time since the resize was first seen. */
 static const struct {
@@ -148,6 +148,8 @@ static struct vpa_replica_group *group_of(enum group_kind kind, struct vpa_repli
     *group = (struct vpa_replica_group){.configured = 3, .running = 3, .tolerance = 1};
     if (kind == SPENT)
         group->evicted = 1;
+    if (kind == SHORT)
+        group->running = 1;
     return kind == NO_GROUP ? NULL : group;
 }
 
@@ -309,6 +311,7 @@ static const struct {
     {"no marker", POD(READY), true, FREE, false},
     {"no group", BOOSTED("Running", READY), true, NO_GROUP, false},
     {"no budget", BOOSTED("Running", READY), true, SPENT, false},
+    {"a pod is missing", BOOSTED("Running", READY), true, SHORT, true},
     {"in resize", BOOSTED("Running", READY "," PROGRESS("", "")), true, FREE, false},
 };
 
@@ -322,6 +325,20 @@ TEST_EACH(takes_back_boosts_that_are_over, unboosts) {
                                   group_of(unboosts[_i].group, &group), &options,
                                   now()) == unboosts[_i].want,
                   "%s", unboosts[_i].name);
+}
+
+TEST(takes_back_no_boost_where_replicas_are_not_known) {
+    struct vpa_update_options options = {.boost_gate = true};
+    struct vpa_object *vpa =
+        objects_vpa(&arena, "{'spec':{'startupBoost':{'cpu':{'durationSeconds':60}}}}");
+    struct vpa_pod *pod = objects_pod(&arena, BOOSTED("Running", READY)),
+                   *other = objects_pod(&arena, "{'metadata':{'uid':'2'}}");
+    struct vpa_replica_group group;
+
+    vpa_group_doubt(group_of(SHORT, &group), other);
+    ck_assert(!vpa_can_unboost(pod, vpa, &group, &options, now()));
+    group_of(SHORT, &group)->closed = true;
+    ck_assert(!vpa_can_unboost(pod, vpa, &group, &options, now()));
 }
 
 #define RUNS_WITH(cpu, conditions)                                                                 \

@@ -160,36 +160,66 @@ static void lose_five(void *ctx)
     lose_from(5);
 }
 
-/* No container restarts, so that other resizes ask for no budget
- * (--in-place-skip-disruption-budget); the end of a boost asks for it again when it has waited for
- * the limiter. */
-TEST(the_end_of_a_boost_that_waited_asks_for_the_budget_again) {
+#define CPU_RESTARTS                                                                               \
+    "\"resizePolicy\":[{\"resourceName\":\"cpu\",\"restartPolicy\":\"RestartContainer\"}],"
+
+/* The containers restart at the end of their boosts or not. */
+static const struct {
+    const char *name, *container;
+    size_t waited, answered;
+} short_groups[] = {
+    {"restarts", CPU_RESTARTS, 1, 2},
+    {"runs on", "", 5, 7},
+};
+
+/* An end that restarts a container asks for the budget again when it has waited for the limiter. */
+TEST_EACH(the_end_of_a_boost_that_waited_asks_for_the_budget_again, short_groups) {
     struct vpa_timer *timer = vpa_timer_new(server.loop, lose_five, NULL);
 
     server.mode = "Off";
     server.boost = BOOST;
     server.pod = MARKER("500m");
+    server.container = short_groups[_i].container;
     server.config.in_place_skip_budget = true;
     server.config.eviction_rate_limit = 1;
     start(1);
     vpa_timer_start(timer, 500 * VPA_MILLISECOND);
     updater_pass(server.updater);
     vpa_timer_free(timer);
-    ck_assert_uint_eq(server.call_count, 1);
+    ck_assert_uint_eq(server.call_count, short_groups[_i].waited);
 }
 
 /* Five of ten may be missing: three went by themselves while the first answer was awaited. */
-TEST(pods_that_went_leave_less_room_for_the_ends_of_boosts) {
+TEST_EACH(pods_that_went_leave_less_room_for_ends_that_restart, short_groups) {
     struct vpa_timer *timer = vpa_timer_new(server.loop, lose_three, NULL);
 
     server.mode = "Off";
     server.boost = BOOST;
     server.pod = MARKER("500m");
+    server.container = short_groups[_i].container;
     start(1);
     vpa_timer_start(timer, server.delay / 2);
     updater_pass(server.updater);
     vpa_timer_free(timer);
-    ck_assert_uint_eq(server.call_count, 2);
+    ck_assert_uint_eq(server.call_count, short_groups[_i].answered);
+}
+
+/* The third replica may find no room because of the boosts: they end without it (U46). */
+TEST_EACH(boosts_end_while_a_replica_is_missing, short_groups) {
+    bool restarts = *short_groups[_i].container;
+
+    server.mode = "Off";
+    server.boost = BOOST;
+    server.pod = MARKER("500m");
+    server.container = short_groups[_i].container;
+    server.pods_per_vpa = 2;
+    server.replicas = 3;
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, restarts ? 0 : 2);
+    ck_assert_double_eq(metric("vpa_updater_failed_in_place_update_attempts_total",
+                               (const char *const[]){"1", "UnboostError", "v00", "n", NULL}),
+                        0);
 }
 
 static double unboost_errors(const char *size)

@@ -547,6 +547,48 @@ TEST(a_rule_that_found_no_room_is_news_later) {
     ck_assert_uint_eq(env->rest_room, 1);
 }
 
+#define NO_OTHER_QOS                                                                               \
+    "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Invalid\",\"code\":422,\"message\":" \
+    "\"Pod QOS Class may not change\",\"details\":{\"causes\":[{\"field\":\"spec\"}]}}"
+
+static size_t pass_for_ten_minutes(void)
+{
+    forget_calls();
+    for (int i = 0; i < 10; i++) {
+        updater_pass(server.updater);
+        vpa_loop_pump(server.loop, VPA_MINUTE);
+    }
+    updater_flush(server.updater, VPA_MINUTE);
+    return server.call_count;
+}
+
+/* U48: mode InPlace has no other way. */
+TEST(a_resize_that_is_refused_is_not_sent_again_as_it_was) {
+    server.mode = "InPlace";
+    server.pods_per_vpa = 2;
+    server.resize_refusal = NO_OTHER_QOS;
+    server.refusal_code = 422;
+    begin_with_ledger(0);
+    ck_assert_uint_eq(pass_for_ten_minutes(), 2);
+    ck_assert_uint_eq(server.events, 2);
+    ck_assert_ptr_nonnull(strstr(server.event_bodies.data, "\"type\":\"Warning\""));
+    ck_assert_ptr_nonnull(strstr(server.event_bodies.data, "\"reason\":\"InPlaceResizeRefused\""));
+    ck_assert_ptr_nonnull(strstr(server.event_bodies.data, "QOS Class may not change"));
+    ck_assert_double_eq(metric("vpa_updater_failed_in_place_update_attempts_total",
+                               (const char *const[]){"1", "InPlaceUpdateError", "v00", "n", NULL}),
+                        2);
+
+    vpa_auto_free char *vpa = vpa_text(0);
+    char *target = strstr(vpa, "\"target\":{\"cpu\":\"2\"");
+
+    target[strlen("\"target\":{\"cpu\":\"")] = '3';
+    show_object(VPA_API, VPA_KIND, vpa);
+    ck_assert_uint_eq(pass_for_ten_minutes(), 2);
+    for (int minutes = 0; minutes < 41; minutes++)
+        vpa_loop_pump(server.loop, VPA_MINUTE);
+    ck_assert_uint_eq(pass_for_ten_minutes(), 2); /* an hour is over */
+}
+
 int main(void)
 {
     return run_tests("updater_rest", setup, teardown_all);

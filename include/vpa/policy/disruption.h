@@ -93,6 +93,9 @@ void vpa_group_lost(struct vpa_replica_group *group, const struct vpa_pod *pod,
 /* Whether one more running pod may be disturbed (updater.md 8.2). */
 bool vpa_group_disruptable(const struct vpa_replica_group *group);
 
+/* Whether pods are missing in it, or do not run yet. */
+bool vpa_group_is_short(const struct vpa_replica_group *group);
+
 /* An eviction (of a pod that is pending or not) or a resize is sent; it succeeded; it failed. */
 void vpa_group_reserve_eviction(struct vpa_replica_group *group, bool pod_pending);
 void vpa_group_reserve_resize(struct vpa_replica_group *group);

@@ -1,6 +1,6 @@
 /*
  * What to do with one pod: the decision between resize, eviction and waiting. All functions only
- * look. Source: specification updater.md 12.1, 13, 15.4; docs/compatibility.md S5, U20, U26.
+ * look. Source: specification updater.md 12.1, 13, 15.4; docs/compatibility.md S5, U20, U26, U46.
  */
 #ifndef VPA_POLICY_UPDATE_H
 #define VPA_POLICY_UPDATE_H
@@ -67,6 +67,8 @@ enum vpa_rest vpa_eviction_rest(const struct vpa_pod *pod, const struct vpa_repl
                                 const struct vpa_update_memory *memory, vpa_time now);
 /* Whether some startup boost of the pod is over (policy/boost.h): it carries an expired marker. */
 bool vpa_pod_boost_expired(const struct vpa_pod *pod, const struct vpa_object *vpa, vpa_time now);
+/* Whether it may be taken back now. A group that is short of pods needs no room in its budget
+ * (U46), but for an end that restarts a container, which is not known here. */
 bool vpa_can_unboost(const struct vpa_pod *pod, const struct vpa_object *vpa,
                      const struct vpa_replica_group *group,
                      const struct vpa_update_options *options, vpa_time now);

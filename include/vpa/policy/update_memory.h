@@ -96,11 +96,15 @@ const char **vpa_update_memory_infeasible_uids(const struct vpa_update_memory *m
 
 /* How long a refusal holds: the API server, or what refuses in it, may be another one by then. */
 #define VPA_REFUSAL_AGE VPA_HOUR
-/* Notes that the API server refused what a resize of the pod asked for / whether it did of late. */
-void vpa_update_memory_note_refusal(struct vpa_update_memory *memory, const char *uid,
-                                    vpa_time now);
+/* Notes that the API server refused what a resize of the pod asked for / whether it did of late /
+ * whether that was the last of what it refused. patch: a hash of it. The first one returns whether
+ * it is another one than was refused last. */
+bool vpa_update_memory_note_refusal(struct vpa_update_memory *memory, const char *uid,
+                                    uint64_t patch, vpa_time now);
 bool vpa_update_memory_is_refused(const struct vpa_update_memory *memory, const char *uid,
                                   vpa_time now);
+bool vpa_update_memory_was_refused(const struct vpa_update_memory *memory, const char *uid,
+                                   uint64_t patch, vpa_time now);
 
 /* Notes what the last resize sent to the pod was: the end of a boost, or an ordinary one. One that
  * an end outlasts is not to be noted. */
