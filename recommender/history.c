@@ -89,6 +89,19 @@ static struct history_container *container_at(struct history *h, struct history_
     return c;
 }
 
+/* Most containers have one series: no room is kept for more. */
+static void make_room(struct history_list *list, size_t more)
+{
+    size_t wanted = list->count + more;
+
+    if (wanted <= list->capacity)
+        return;
+    if (list->capacity > 0 && wanted < 2 * list->capacity)
+        wanted = 2 * list->capacity;
+    list->items = vpa_xreallocarray(list->items, wanted, sizeof(*list->items));
+    list->capacity = wanted;
+}
+
 static int add_usage(struct history *h, enum prom_kind kind, const struct prom_series *series,
                      struct vpa_error *err)
 {
@@ -106,10 +119,10 @@ static int add_usage(struct history *h, enum prom_kind kind, const struct prom_s
     }
     struct history_container *c = container_at(h, pod_at(h, ns, pod_name), name);
     struct history_list *list = kind == PROM_CPU ? &c->cpu : &c->memory;
+    make_room(list, series->count);
     for (size_t i = 0; i < series->count; i++) {
         double value = series->samples[i].value;
 
-        VPA_GROW(list->items, list->count, list->capacity);
         list->items[list->count++] = (struct history_sample){
             series->samples[i].millis,
             kind == PROM_CPU ? vpa_amount_from_cores(value) : vpa_amount_from_bytes(value)};
@@ -161,29 +174,13 @@ static int add_labels(struct history *h, const struct prom_series *series, struc
     return 0;
 }
 
-struct answer {
-    struct history *history;
-    enum prom_kind kind;
-};
-
-static int on_series(void *ctx, const struct prom_series *series, struct vpa_error *err)
+int history_add(void *adding, const struct prom_series *series, struct vpa_error *err)
 {
-    const struct answer *answer = ctx;
+    const struct history_adding *a = adding;
 
-    if (answer->kind == PROM_LABELS)
-        return add_labels(answer->history, series, err);
-    return add_usage(answer->history, answer->kind, series, err);
-}
-
-int history_add_answer(struct history *history, enum prom_kind kind, int status, const char *body,
-                       size_t len, struct vpa_error *err)
-{
-    struct answer answer = {history, kind};
-
-    if (prom_parse_answer(kind, status, body, len, on_series, &answer, err) == 0)
-        return 0;
-    return vpa_wrap(err,
-                    kind == PROM_LABELS ? "cannot read last labels" : "cannot get usage history");
+    if (a->kind == PROM_LABELS)
+        return add_labels(a->history, series, err);
+    return add_usage(a->history, a->kind, series, err);
 }
 
 /* Merges the sorted halves [0, middle) and [middle, count) of items into out. */

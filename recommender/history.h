@@ -5,13 +5,14 @@
  *
  *     struct history history;
  *     history_init(&history, plan);
- *     for (kind = PROM_CPU; kind < PROM_KINDS; kind++)
- *         if (history_add_answer(&history, kind, status, body, len, &err) < 0)
- *             ...                                        // all of it is dropped
+ *     struct history_adding adding = {&history, kind};            // for each kind
+ *     if (prom_parse_answer(kind, status, body, len, history_add, &adding, &err) < 0)
+ *         ...                                                     // all of it is dropped
  *     history_finish(&history);
- *     history_foreach...(namespace, pod name, container name)
+ *     history_pods(&history), history_containers(pod)
  *
- * Memory: 16 bytes per sample, until released.
+ * Memory: 16 bytes per sample, until released; of answers that are read as they come nothing else
+ * but the series in hand.
  */
 #ifndef RECOMMENDER_HISTORY_H
 #define RECOMMENDER_HISTORY_H
@@ -21,7 +22,7 @@
 #include "vpa/base/table.h"
 #include "vpa/model/cluster.h"
 
-/* Longest answer that is read: 8 days of 20,000 containers at one hour take about 150 MB. */
+/* Longest answer that is read: 8 days of 20,000 containers at one hour are about 150 MB. */
 #define HISTORY_ANSWER_MAX ((size_t)512 << 20)
 
 struct history_sample {
@@ -53,10 +54,14 @@ struct history {
 
 void history_init(struct history *history, const struct prom_plan *plan);
 void history_release(struct history *history);
-/* Takes one answer in; call in the order of enum prom_kind. VPA_INVALID: the history is of no use.
- */
-int history_add_answer(struct history *history, enum prom_kind kind, int status, const char *body,
-                       size_t len, struct vpa_error *err) VPA_MUST_CHECK;
+/* A prom_series_fn that takes the series of one answer in; ctx is a struct history_adding. Answers
+ * come in the order of enum prom_kind. VPA_INVALID: the history is of no use. */
+struct history_adding {
+    struct history *history;
+    enum prom_kind kind;
+};
+int history_add(void *adding, const struct prom_series *series,
+                struct vpa_error *err) VPA_MUST_CHECK;
 /* Puts every list in order of time; equal times stay in the order of the answer. */
 void history_finish(struct history *history);
 /* Pods by namespace and name, containers by name; heap arrays of table->count that the caller

@@ -4,11 +4,16 @@
  * An answer is one JSON document {"status","data":{"resultType","result"},"errorType","error"}.
  * HTTP 400 and 422 carry such a document too, every other status outside 2xx is an error by itself.
  * Only a matrix is of use: a list of series, each a set of labels and pairs of time (a JSON number)
- * and value (a string, so that NaN and the infinities have a form).
+ * and value (a string, so that NaN and the infinities have a form). It is read series by series as
+ * it comes, and a series sample by sample, so that no tree is made of either. What a series says is
+ * held against the answer only after the answer was judged as a whole, since its status may come
+ * last.
  */
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "prom_list.h"
 #include "prometheus.h"
 
 #include "vpa/base/math.h"
@@ -87,26 +92,89 @@ static int parse_sample(const struct vpa_json *node, struct prom_sample *out, st
     return 0;
 }
 
-static int parse_series(struct vpa_arena *arena, const struct vpa_json *node,
-                        struct prom_series *out, struct vpa_error *err)
-{
-    const struct vpa_json *values = vpa_json_find(node, "values");
-    struct prom_sample *samples;
-    size_t count = 0;
+/* ---- one series ---- */
 
+struct samples {
+    struct prom_sample *items; /* heap */
+    size_t count;
+    size_t capacity;
+    struct vpa_arena scratch;
+    bool failed;
+    struct vpa_error err;
+};
+
+static int parse_text(struct vpa_arena *arena, const char *text, size_t len,
+                      const struct vpa_json **node, struct vpa_error *err)
+{
+    struct vpa_error e;
+
+    if (vpa_json_parse(arena, text, len, node, &e) < 0)
+        return vpa_fail(err, VPA_INVALID, "bad_response: %s", e.text);
+    return 0;
+}
+
+static bool on_sample(void *ctx, const char *text, size_t len)
+{
+    struct samples *s = ctx;
+    const struct vpa_json *node = NULL;
+
+    vpa_arena_clear(&s->scratch);
+    VPA_GROW(s->items, s->count, s->capacity);
+    s->failed = parse_text(&s->scratch, text, len, &node, &s->err) < 0 ||
+                parse_sample(node, &s->items[s->count++], &s->err) < 0;
+    return !s->failed;
+}
+
+/* The series but for its samples. */
+static int parse_metric(struct vpa_arena *arena, const struct prom_list *list,
+                        struct vpa_labels *labels, struct vpa_error *err)
+{
+    const struct vpa_json *node = NULL;
+
+    if (parse_text(arena, vpa_buf_text(&list->around), list->around.len, &node, err) < 0)
+        return -1;
     if (!vpa_json_is_object(node))
         return vpa_fail(err, VPA_INVALID, "series is %s, not an object", vpa_json_type_name(node));
-    if (vpa_labels_decode(arena, vpa_json_find(node, "metric"), &out->labels, err) < 0)
+    if (vpa_labels_decode(arena, vpa_json_find(node, "metric"), labels, err) < 0)
         return vpa_wrap(err, "metric");
+    const struct vpa_json *values = vpa_json_find(node, "values");
     if (!vpa_json_is_null(values) && !vpa_json_is_array(values))
         return vpa_fail(err, VPA_INVALID, "values is %s, not an array", vpa_json_type_name(values));
-    samples = vpa_arena_alloc(arena, vpa_json_count(values) * sizeof *samples);
-    vpa_json_foreach (value, values)
-        if (parse_sample(value, &samples[count++], err) < 0)
-            return -1;
-    out->samples = samples;
-    out->count = count;
     return 0;
+}
+
+/* What out has is the arena's and the samples'. */
+static int parse_series(struct vpa_arena *arena, struct samples *samples, const char *text,
+                        size_t len, struct prom_series *out, struct vpa_error *err)
+{
+    static const char *const path[] = {"values"};
+    struct prom_list list;
+    int result = -1;
+
+    samples->count = 0;
+    samples->failed = false;
+    prom_list_init(&list, path, VPA_COUNT(path), len, on_sample, samples);
+    if (prom_list_feed(&list, text, len) != PROM_LIST_FITS)
+        vpa_fail(err, VPA_INVALID, "the labels of a series are too long");
+    else
+        result = parse_metric(arena, &list, &out->labels, err);
+    if (result == 0 && samples->failed) {
+        *err = samples->err;
+        result = -1;
+    } else if (result == 0 && list.damage) {
+        result = vpa_fail(err, VPA_INVALID, "bad_response: the list of samples %s", list.damage);
+    }
+    prom_list_release(&list);
+    out->samples = samples->items;
+    out->count = samples->count;
+    return result;
+}
+
+/* ---- the envelope ---- */
+
+static bool is_redirect(int status)
+{
+    return (status >= 301 && status <= 303) || status == 307 || status == 308;
 }
 
 static int check_status(int status, struct vpa_error *err)
@@ -117,129 +185,10 @@ static int check_status(int status, struct vpa_error *err)
         return vpa_fail(err, VPA_INVALID, "client_error: client error: %d", status);
     if (status / 100 == 5)
         return vpa_fail(err, VPA_INVALID, "server_error: server error: %d", status);
-    return vpa_fail(err, VPA_INVALID, "bad_response: bad response code %d", status);
-}
-
-/* ---- the list in the text ---- */
-
-static const char *skip_space(const char *p, const char *end)
-{
-    while (p < end && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r'))
-        p++;
-    return p;
-}
-
-/* p stands on the first quote. */
-static const char *skip_string(const char *p, const char *end)
-{
-    for (p++; p < end && *p != '"'; p++)
-        if (*p == '\\')
-            p++;
-    return p < end ? p + 1 : end;
-}
-
-/* Behind the value that begins at p. */
-static const char *skip_value(const char *p, const char *end)
-{
-    size_t depth = 0;
-
-    while (p < end) {
-        char c = *p;
-
-        if (c == '"') {
-            p = skip_string(p, end);
-        } else if (c == '{' || c == '[') {
-            depth++;
-            p++;
-        } else if (c == '}' || c == ']') {
-            if (depth == 0)
-                return p;
-            depth--;
-            p++;
-        } else if (depth == 0 &&
-                   (c == ',' || c == ':' || c == ' ' || c == '\t' || c == '\n' || c == '\r')) {
-            return p;
-        } else {
-            p++;
-            continue;
-        }
-        if (depth == 0)
-            return p;
-    }
-    return end;
-}
-
-/* Value of the last member of that name in the object that begins at p, or NULL. */
-static const char *find_member(const char *p, const char *end, const char *name)
-{
-    const char *found = NULL;
-    size_t name_len = strlen(name);
-
-    if (!p || p == end || *p != '{')
-        return NULL;
-    for (p = skip_space(p + 1, end); p < end && *p == '"';) {
-        const char *key = p + 1;
-        const char *key_end = skip_string(p, end);
-        const char *value = skip_space(key_end, end);
-
-        if (value == end || *value != ':')
-            return NULL;
-        value = skip_space(value + 1, end);
-        if ((size_t)(key_end - key) == name_len + 1 && memcmp(key, name, name_len) == 0)
-            found = value;
-        p = skip_space(skip_value(value, end), end);
-        if (p < end && *p == ',')
-            p = skip_space(p + 1, end);
-    }
-    return found && found < end ? found : NULL;
-}
-
-struct list_text { /* "[...]" of data.result */
-    const char *begin;
-    const char *end;
-};
-
-static bool find_list(const char *body, size_t len, struct list_text *out)
-{
-    const char *end = body + len;
-    const char *data = find_member(skip_space(body, end), end, "data");
-    const char *result = find_member(data, end, "result");
-
-    if (!result || *result != '[')
-        return false;
-    *out = (struct list_text){result, skip_value(result, end)};
-    return true;
-}
-
-/* ---- the envelope ---- */
-
-/* Longest text without a list. */
-#define ENVELOPE_MAX ((size_t)1 << 20)
-
-/* The document with an empty list in the place of the real one. */
-static int parse_without_list(struct vpa_arena *arena, const char *body, size_t len,
-                              const struct list_text *list, const struct vpa_json **root,
-                              struct vpa_error *err)
-{
-    vpa_auto_buf text = VPA_BUF(ENVELOPE_MAX);
-    struct vpa_error e;
-
-    if (list->begin) {
-        vpa_buf_append(&text, body, (size_t)(list->begin - body));
-        vpa_buf_puts(&text, "[]");
-        vpa_buf_append(&text, list->end, (size_t)(body + len - list->end));
-    } else {
-        vpa_buf_append(&text, body, len);
-    }
-    if (vpa_buf_failed(&text))
-        return vpa_fail(err, VPA_LIMIT,
-                        "bad_response: answer without a list of series is too long");
-    if (vpa_json_parse(arena, vpa_buf_text(&text), text.len, root, &e) < 0)
-        return vpa_fail(err, VPA_INVALID, "bad_response: %s", e.text);
-    if (!vpa_json_is_object(*root))
-        return vpa_fail(err, VPA_INVALID, "bad_response: body is %s, not an object",
-                        vpa_json_type_name(*root));
-    return 0;
+    return vpa_fail(err, VPA_INVALID, "bad_response: bad response code %d%s", status,
+                    is_redirect(status) ? ": a redirect, which is not followed; "
+                                          "--prometheus-address must be where it leads"
+                                        : "");
 }
 
 static int check_envelope(int status, const struct vpa_json *root, const struct vpa_json **data,
@@ -247,6 +196,9 @@ static int check_envelope(int status, const struct vpa_json *root, const struct 
 {
     const char *word = vpa_json_text(root, "status");
 
+    if (!vpa_json_is_object(root))
+        return vpa_fail(err, VPA_INVALID, "bad_response: body is %s, not an object",
+                        vpa_json_type_name(root));
     if (strcmp(word, "error") == 0)
         return vpa_fail(err, VPA_INVALID, "%s: %s", vpa_json_text(root, "errorType"),
                         vpa_json_text(root, "error"));
@@ -267,9 +219,9 @@ static const char *go_type_of(const char *result_type)
     return NULL;
 }
 
-/* Finds the list of series; -1 when the answer as a whole cannot be used. */
-static int open_answer(enum prom_kind kind, int status, const char *body, size_t len,
-                       struct list_text *list, struct vpa_error *err)
+/* -1 when the answer as a whole cannot be used. */
+static int check_answer(const struct prom_list *list, enum prom_kind kind, int status,
+                        struct vpa_error *err)
 {
     vpa_auto_arena arena = {0};
     const struct vpa_json *root = NULL;
@@ -280,9 +232,7 @@ static int open_answer(enum prom_kind kind, int status, const char *body, size_t
     if (status == 204)
         return vpa_fail(err, VPA_INVALID, "cannot get timeseries for %s: no content",
                         prom_kind_name(kind));
-    *list = (struct list_text){0};
-    find_list(body, len, list);
-    if (parse_without_list(&arena, body, len, list, &root, err) < 0 ||
+    if (parse_text(&arena, vpa_buf_text(&list->around), list->around.len, &root, err) < 0 ||
         check_envelope(status, root, &data, err) < 0)
         return vpa_wrap(err, "cannot get timeseries for %s", prom_kind_name(kind));
 
@@ -294,55 +244,113 @@ static int open_answer(enum prom_kind kind, int status, const char *body, size_t
         return vpa_fail(err, VPA_INVALID,
                         "cannot get timeseries for %s: unexpected value type \"%s\"",
                         prom_kind_name(kind), type);
-    if (!list->begin)
+    const struct vpa_json *result = vpa_json_find(data, "result");
+    if (!list->seen || !vpa_json_is_array(result))
         return vpa_fail(err, VPA_INVALID,
                         "cannot get timeseries for %s: result is %s, not an array",
-                        prom_kind_name(kind), vpa_json_type_name(vpa_json_find(data, "result")));
+                        prom_kind_name(kind), vpa_json_type_name(result));
     return 0;
 }
 
-/* ---- the series ---- */
+/* ---- the answer ---- */
 
-static int take_series(struct vpa_arena *scratch, enum prom_kind kind, const char *text, size_t len,
-                       prom_series_fn on_series, void *ctx, struct vpa_error *err)
+struct prom_reader {
+    enum prom_kind kind;
+    prom_series_fn on_series;
+    void *ctx;
+    size_t left; /* bytes that the answer may still have */
+    struct prom_list list;
+    struct samples samples; /* of the series in hand, as is: */
+    struct vpa_arena scratch;
+    bool failed; /* a series could not be taken; err says why */
+    struct vpa_error err;
+};
+
+static int take_series(struct prom_reader *r, const char *text, size_t len)
 {
-    const struct vpa_json *node = NULL;
     struct prom_series series = {0};
-    struct vpa_error e;
 
-    if (vpa_json_parse(scratch, text, len, &node, &e) < 0)
-        return vpa_fail(err, VPA_INVALID, "cannot get timeseries for %s: bad_response: %s",
-                        prom_kind_name(kind), e.text);
-    if (parse_series(scratch, node, &series, err) < 0)
-        return vpa_wrap(err, "cannot get timeseries for %s", prom_kind_name(kind));
-    return on_series(ctx, &series, err);
+    vpa_arena_clear(&r->scratch);
+    if (parse_series(&r->scratch, &r->samples, text, len, &series, &r->err) < 0)
+        return vpa_wrap(&r->err, "cannot get timeseries for %s", prom_kind_name(r->kind));
+    return r->on_series ? r->on_series(r->ctx, &series, &r->err) : 0;
+}
+
+static bool on_element(void *ctx, const char *text, size_t len)
+{
+    struct prom_reader *r = ctx;
+
+    r->failed = take_series(r, text, len) < 0;
+    return !r->failed;
+}
+
+struct prom_reader *prom_reader_new(enum prom_kind kind, size_t answer_max,
+                                    prom_series_fn on_series, void *ctx)
+{
+    static const char *const path[] = {"data", "result"};
+    struct prom_reader *r = vpa_xcalloc(1, sizeof(*r));
+
+    r->kind = kind;
+    r->on_series = on_series;
+    r->ctx = ctx;
+    r->left = answer_max;
+    prom_list_init(&r->list, path, VPA_COUNT(path), PROM_SERIES_MAX, on_element, r);
+    return r;
+}
+
+void prom_reader_free(struct prom_reader *r)
+{
+    if (!r)
+        return;
+    prom_list_release(&r->list);
+    vpa_arena_release(&r->scratch);
+    vpa_arena_release(&r->samples.scratch);
+    free(r->samples.items);
+    free(r);
+}
+
+int prom_reader_feed(struct prom_reader *r, const char *bytes, size_t len, struct vpa_error *err)
+{
+    static const char *const too_long[] = {
+        [PROM_LIST_ELEMENT_LONG] = "a series is too long",
+        [PROM_LIST_AROUND_LONG] = "answer without a list of series is too long",
+    };
+
+    if (len > r->left)
+        return vpa_fail(err, VPA_LIMIT, "cannot get timeseries for %s: answer too long",
+                        prom_kind_name(r->kind));
+    r->left -= len;
+    enum prom_list_fit fit = prom_list_feed(&r->list, bytes, len);
+    if (fit != PROM_LIST_FITS)
+        return vpa_fail(err, VPA_LIMIT, "cannot get timeseries for %s: bad_response: %s",
+                        prom_kind_name(r->kind), too_long[fit]);
+    return 0;
+}
+
+int prom_reader_finish(struct prom_reader *r, int status, struct vpa_error *err)
+{
+    if (check_answer(&r->list, r->kind, status, err) < 0)
+        return -1;
+    if (r->failed) {
+        *err = r->err;
+        return -1;
+    }
+    if (r->list.damage)
+        return vpa_fail(err, VPA_INVALID,
+                        "cannot get timeseries for %s: bad_response: the list of series %s",
+                        prom_kind_name(r->kind), r->list.damage);
+    return 0;
 }
 
 int prom_parse_answer(enum prom_kind kind, int status, const char *body, size_t len,
                       prom_series_fn on_series, void *ctx, struct vpa_error *err)
 {
-    vpa_auto_arena scratch = {0};
-    struct list_text list;
+    struct prom_reader *r =
+        prom_reader_new(kind, SIZE_MAX, status / 100 == 2 ? on_series : NULL, ctx);
+    int result = prom_reader_feed(r, body, len, err);
 
-    if (open_answer(kind, status, body, len, &list, err) < 0)
-        return -1;
-    const char *p = skip_space(list.begin + 1, list.end);
-    bool more = p < list.end && *p != ']';
-    while (more) {
-        const char *next = skip_value(p, list.end);
-
-        if (take_series(&scratch, kind, p, (size_t)(next - p), on_series, ctx, err) < 0)
-            return -1;
-        vpa_arena_clear(&scratch);
-        p = skip_space(next, list.end);
-        more = p < list.end && *p == ',';
-        if (more)
-            p = skip_space(p + 1, list.end);
-    }
-    if (p + 1 != list.end || *p != ']')
-        return vpa_fail(
-            err, VPA_INVALID,
-            "cannot get timeseries for %s: bad_response: the list of series does not end",
-            prom_kind_name(kind));
-    return 0;
+    if (result == 0)
+        result = prom_reader_finish(r, status, err);
+    prom_reader_free(r);
+    return result;
 }

@@ -1,6 +1,7 @@
 /*
- * A question waits for its answer by pumping the loop. The answer is held whole; it is read series
- * by series. The time that a refused POST took is taken off the GET that follows.
+ * A question waits for its answer by pumping the loop. The answer is read as it comes, and a series
+ * is handed on when it is complete. The time that a refused POST took is taken off the GET that
+ * follows.
  */
 #include "prom_client.h"
 
@@ -15,8 +16,8 @@ struct attempt {
     struct vpa_loop *loop;
     enum prom_kind kind;
     const struct prom_range *range; /* NULL: the kind's own question */
-    struct history *history;        /* takes the answer, or */
-    const struct prom_taker *taker; /* this one does */
+    const struct prom_taker *taker;
+    struct prom_reader *reader; /* of what comes with a success */
     const char *method;
     vpa_time started;
     bool done;
@@ -30,6 +31,23 @@ static bool is_refusal(int status)
     return status == 403 || status == 405 || status == 501;
 }
 
+static int on_data(void *ctx, const char *bytes, size_t len)
+{
+    struct attempt *a = ctx;
+
+    a->result = prom_reader_feed(a->reader, bytes, len, &a->err);
+    return a->result;
+}
+
+/* What an answer that came to its end says. */
+static int judge(struct attempt *a, const struct vpa_http_result *answer)
+{
+    if (answer->status / 100 == 2)
+        return prom_reader_finish(a->reader, answer->status, &a->err);
+    return prom_parse_answer(a->kind, answer->status, answer->body, answer->body_len,
+                             a->taker->on_series, a->taker->ctx, &a->err);
+}
+
 static void on_done(void *ctx, const struct vpa_http_result *answer)
 {
     struct attempt *a = ctx;
@@ -37,25 +55,22 @@ static void on_done(void *ctx, const struct vpa_http_result *answer)
 
     a->done = true;
     a->status = answer->failure == VPA_TRANSPORT_OK ? answer->status : 0;
-    if (answer->failure != VPA_TRANSPORT_OK) {
-        bool too_long = a->range && answer->failure == VPA_TRANSPORT_LIMIT;
+    if (answer->failure == VPA_TRANSPORT_OK) {
+        metrics_prometheus_response(answer->status, a->method,
+                                    vpa_time_sub(vpa_loop_now(a->loop), a->started));
+        if (is_post && is_refusal(answer->status))
+            return;
+        a->result = judge(a, answer);
+    } else if (answer->failure != VPA_TRANSPORT_STOPPED) { /* otherwise on_data has said why */
+        bool too_long = answer->failure == VPA_TRANSPORT_LIMIT;
 
-        a->result = vpa_fail(
-            &a->err, too_long ? VPA_INVALID : VPA_RETRY, "%s: cannot get timeseries for %s: %s",
-            a->kind == PROM_LABELS ? "cannot read last labels" : "cannot get usage history",
-            prom_kind_name(a->kind), answer->error);
-        return;
+        a->result =
+            vpa_fail(&a->err, too_long ? VPA_INVALID : VPA_RETRY,
+                     "cannot get timeseries for %s: %s", prom_kind_name(a->kind), answer->error);
     }
-    metrics_prometheus_response(answer->status, a->method,
-                                vpa_time_sub(vpa_loop_now(a->loop), a->started));
-    if (is_post && is_refusal(answer->status))
-        return;
-    if (a->taker)
-        a->result = prom_parse_answer(a->kind, answer->status, answer->body, answer->body_len,
-                                      a->taker->on_series, a->taker->ctx, &a->err);
-    else
-        a->result = history_add_answer(a->history, a->kind, answer->status, answer->body,
-                                       answer->body_len, &a->err);
+    if (a->result < 0 && !a->range)
+        vpa_wrap(&a->err,
+                 a->kind == PROM_LABELS ? "cannot read last labels" : "cannot get usage history");
 }
 
 static bool is_done(void *ctx)
@@ -76,6 +91,28 @@ static void put_arguments(const struct prom_plan *plan, const struct attempt *a,
         prom_range_arguments(plan, a->range, out);
     else
         prom_arguments(plan, a->kind, now, out);
+}
+
+/* Sends the request and waits for the end of its answer. */
+static int exchange(struct vpa_transport *transport, const struct vpa_http_request *request,
+                    struct attempt *a, struct vpa_error *err)
+{
+    const struct vpa_http_handler handler = {.ctx = a, .on_data = on_data, .on_done = on_done};
+
+    a->reader = prom_reader_new(a->kind, a->range ? PROM_RANGE_ANSWER_MAX : HISTORY_ANSWER_MAX,
+                                a->taker->on_series, a->taker->ctx);
+    a->done = false;
+    a->started = vpa_loop_now(a->loop);
+    struct vpa_exchange *exchange = vpa_transport_start(transport, request, &handler);
+    int result = vpa_loop_wait(a->loop, is_done, a, request->timeout, err);
+    if (result < 0) {
+        vpa_transport_cancel(transport, exchange);
+        if (!vpa_loop_is_stopping(a->loop))
+            vpa_fail(err, VPA_RETRY, "cannot get timeseries for %s: context deadline exceeded",
+                     prom_kind_name(a->kind));
+    }
+    prom_reader_free(a->reader);
+    return result;
 }
 
 static int send_request(struct vpa_transport *transport, const struct prom_plan *plan, vpa_time now,
@@ -99,29 +136,15 @@ static int send_request(struct vpa_transport *transport, const struct prom_plan 
     }
     if (plan->authorization)
         headers[header_count++] = (struct vpa_header){"Authorization", plan->authorization};
-
-    struct vpa_http_request request = {.method = a->method,
-                                       .target = target_of(plan, &url),
-                                       .headers = headers,
-                                       .header_count = header_count,
-                                       .body = is_post ? vpa_buf_text(&body) : NULL,
-                                       .body_len = body.len,
-                                       .response_max =
-                                           a->range ? PROM_RANGE_ANSWER_MAX : HISTORY_ANSWER_MAX,
-                                       .timeout = timeout};
-    struct vpa_http_handler handler = {.ctx = a, .on_done = on_done};
-    a->done = false;
-    a->started = vpa_loop_now(a->loop);
-    struct vpa_exchange *exchange = vpa_transport_start(transport, &request, &handler);
-    if (vpa_loop_wait(a->loop, is_done, a, timeout, err) < 0) {
-        vpa_transport_cancel(transport, exchange);
-        return vpa_loop_is_stopping(a->loop)
-                   ? -1
-                   : vpa_fail(err, VPA_RETRY,
-                              "cannot get timeseries for %s: context deadline exceeded",
-                              prom_kind_name(a->kind));
-    }
-    return 0;
+    return exchange(transport,
+                    &(struct vpa_http_request){.method = a->method,
+                                               .target = target_of(plan, &url),
+                                               .headers = headers,
+                                               .header_count = header_count,
+                                               .body = is_post ? vpa_buf_text(&body) : NULL,
+                                               .body_len = body.len,
+                                               .timeout = timeout},
+                    a, err);
 }
 
 static int ask(struct vpa_transport *transport, const struct prom_plan *plan, struct attempt *a,
@@ -150,7 +173,10 @@ static int fetch(struct vpa_loop *loop, struct vpa_transport *transport,
                  struct vpa_error *err)
 {
     for (enum prom_kind kind = PROM_CPU; kind < kinds; kind++) {
-        struct attempt a = {.loop = loop, .kind = kind, .history = history};
+        struct history_adding adding = {history, kind};
+        const struct prom_taker taker = {history_add, &adding};
+        struct attempt a = {.loop = loop, .kind = kind, .taker = &taker};
+
         if (ask(transport, plan, &a, err) < 0)
             return -1;
     }

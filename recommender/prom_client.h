@@ -17,7 +17,8 @@ struct prom_taker {
     void *ctx;
 };
 
-/* Fills history, pumping the loop. On -1 its content is of no use. */
+/* Fills history, pumping the loop, from answers of HISTORY_ANSWER_MAX each at most. On -1 its
+ * content is of no use. */
 int prom_fetch_history(struct vpa_loop *loop, struct vpa_transport *transport,
                        const struct prom_plan *plan, struct history *history,
                        struct vpa_error *err) VPA_MUST_CHECK;
@@ -28,10 +29,9 @@ int prom_fetch_usage(struct vpa_loop *loop, struct vpa_transport *transport,
                      struct vpa_error *err) VPA_MUST_CHECK;
 
 /* Asks one question about a range of time; kind is how errors name it. on_series is called for
- * every series of the answer, and what it was given is of no use when the result is -1: VPA_RETRY
- * when there was no answer, VPA_INVALID when it cannot be used, as one longer than
- * PROM_RANGE_ANSWER_MAX, which is what fits the recommender's memory: an answer is held whole while
- * it is read. */
+ * every series of the answer as it comes, and what it was given is of no use when the result is -1:
+ * VPA_RETRY when there was no answer or not all of it, VPA_INVALID or VPA_LIMIT when it cannot be
+ * used, as one longer than PROM_RANGE_ANSWER_MAX. */
 #define PROM_RANGE_ANSWER_MAX ((size_t)64 << 20)
 int prom_fetch_range(struct vpa_loop *loop, struct vpa_transport *transport,
                      const struct prom_plan *plan, const struct prom_range *range,

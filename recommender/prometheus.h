@@ -105,8 +105,26 @@ struct prom_series {
 /* Borrowed for the call; -1 with err ends the answer. */
 typedef int (*prom_series_fn)(void *ctx, const struct prom_series *series, struct vpa_error *err);
 
-/* One answer: HTTP status and body. Anything but a well-formed matrix is VPA_INVALID. A series that
- * comes before a malformed one has been given already: on -1 the caller drops what it has. */
+/* Longest text of one series: it is held until it is complete. 30 days of a sample every five
+ * seconds are 11 MB. */
+#define PROM_SERIES_MAX ((size_t)16 << 20)
+
+/* An answer as its bytes come: on_series is called for each series as soon as that is complete.
+ * Whether the answer is one shows at its end: on -1 of either function the caller drops what it was
+ * given. */
+struct prom_reader;
+struct prom_reader *prom_reader_new(enum prom_kind kind, size_t answer_max,
+                                    prom_series_fn on_series, void *ctx);
+void prom_reader_free(struct prom_reader *reader); /* NULL is allowed */
+/* VPA_LIMIT: the answer, one series or what is around them is too long. Nothing more may come. */
+int prom_reader_feed(struct prom_reader *reader, const char *bytes, size_t len,
+                     struct vpa_error *err) VPA_MUST_CHECK;
+/* The end, with the HTTP status. Anything but a well-formed matrix is VPA_INVALID; what on_series
+ * refused fails as on_series said. */
+int prom_reader_finish(struct prom_reader *reader, int status,
+                       struct vpa_error *err) VPA_MUST_CHECK;
+
+/* An answer that is there whole. No series of one that is no success is given. */
 int prom_parse_answer(enum prom_kind kind, int status, const char *body, size_t len,
                       prom_series_fn on_series, void *ctx, struct vpa_error *err) VPA_MUST_CHECK;
 

@@ -55,7 +55,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     history_init(&history, &plan);
     /* The same answer to every question, as the one of a server that is something else. */
     for (enum prom_kind kind = PROM_CPU; kind < PROM_KINDS; kind++)
-        if (history_add_answer(&history, kind, 200, bytes, size, &err) < 0)
+        if (prom_parse_answer(kind, 200, bytes, size, history_add,
+                              &(struct history_adding){&history, kind}, &err) < 0)
             FUZZ_CHECK(err.text[0] != '\0');
     history_finish(&history);
     struct history_pod **pods = history_pods(&history);

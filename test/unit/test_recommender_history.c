@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocated.h"
 #include "suite.h"
 #include "../../recommender/history.h"
 #include "../../recommender/metrics.h"
@@ -263,27 +264,63 @@ static const struct {
      "cannot get usage history: cannot get container ID from labels: {ns=\"n\", pod=\"p\"}"},
 };
 
+static int serve_status;
+static const char *serve_body;
+static size_t serve_chunk; /* 0: whole */
+
+static void serve_as_told(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    (void)ctx;
+    (void)q;
+    vpa_memory_reply_json(r, serve_status, serve_body);
+    if (serve_chunk)
+        vpa_memory_reply_chunk(r, serve_chunk);
+}
+
+/* What is fetched of a server, into a history that is to be released. */
+static int fetch_usage(vpa_memory_serve_fn serve, const struct prom_plan *plan,
+                       struct history *history, struct vpa_error *err)
+{
+    struct vpa_clock *clock = vpa_clock_new_manual(vpa_time_from_unix(T0, 0));
+    struct vpa_loop *loop = vpa_loop_new(clock);
+    struct vpa_transport *transport = vpa_memory_transport_new(loop, serve, NULL);
+
+    history_init(history, plan);
+    int result = prom_fetch_usage(loop, transport, plan, history, err);
+    vpa_transport_free(transport);
+    vpa_loop_free(loop);
+    vpa_clock_free(clock);
+    return result;
+}
+
 TEST_EACH(refuses_bad_answers, bad_answers) {
     struct prom_plan plan;
     struct history history;
     struct vpa_error err = {0};
 
     ck_assert_int_eq(prom_plan_init(&plan, &options, &err), 0);
-    history_init(&history, &plan);
-    ck_assert_int_eq(history_add_answer(&history, PROM_CPU, bad_answers[_i].status,
-                                        bad_answers[_i].body, strlen(bad_answers[_i].body), &err),
-                     -1);
-    ck_assert_msg(vpa_str_starts_with(err.text, bad_answers[_i].error), "%s: %s",
-                  bad_answers[_i].name, err.text);
-    history_release(&history);
+    serve_status = bad_answers[_i].status;
+    serve_body = bad_answers[_i].body;
+    for (serve_chunk = 0; serve_chunk < 8; serve_chunk++) {
+        ck_assert_int_eq(fetch_usage(serve_as_told, &plan, &history, &err), -1);
+        ck_assert_msg(vpa_str_starts_with(err.text, bad_answers[_i].error), "%s: %s",
+                      bad_answers[_i].name, err.text);
+        history_release(&history);
+    }
     prom_plan_release(&plan);
+}
+
+static int take(struct history *h, enum prom_kind kind, const char *body, struct vpa_error *err)
+{
+    return prom_parse_answer(kind, 200, body, strlen(body), history_add,
+                             &(struct history_adding){h, kind}, err);
 }
 
 static void add(struct history *h, enum prom_kind kind, const char *body)
 {
     struct vpa_error err = {0};
 
-    ck_assert_msg(history_add_answer(h, kind, 200, body, strlen(body), &err) == 0, "%s", err.text);
+    ck_assert_msg(take(h, kind, body, &err) == 0, "%s", err.text);
 }
 
 TEST(puts_series_together_in_order_of_time) {
@@ -358,11 +395,8 @@ TEST(takes_the_labels_seen_last) {
     ck_assert(pods[0]->last_seen == vpa_time_from_unix(7, 0));
 
     const char *missing = MATRIX("{\"metric\":{\"ns\":\"n\"},\"values\":[[1,\"1\"]]}");
-    ck_assert_int_eq(history_add_answer(&history, PROM_LABELS, 200, missing, strlen(missing), &err),
-                     -1);
-    ck_assert_str_eq(
-        err.text,
-        "cannot read last labels: cannot get container ID from labels {ns=\"n\"}: no pod label");
+    ck_assert_int_eq(take(&history, PROM_LABELS, missing, &err), -1);
+    ck_assert_str_eq(err.text, "cannot get container ID from labels {ns=\"n\"}: no pod label");
     history_release(&history);
     prom_plan_release(&plan);
 }
@@ -403,16 +437,12 @@ static void answer_backwards(void *ctx, const struct vpa_memory_request *q,
 }
 
 TEST(what_was_fetched_is_in_order_of_time) {
-    struct vpa_clock *clock = vpa_clock_new_manual(vpa_time_from_unix(T0, 0));
-    struct vpa_loop *loop = vpa_loop_new(clock);
-    struct vpa_transport *transport = vpa_memory_transport_new(loop, answer_backwards, NULL);
     struct prom_plan plan;
     struct history history;
     struct vpa_error err;
 
     ck_assert_int_eq(prom_plan_init(&plan, &options, &err), 0);
-    history_init(&history, &plan);
-    ck_assert_int_eq(prom_fetch_usage(loop, transport, &plan, &history, &err), 0);
+    ck_assert_int_eq(fetch_usage(answer_backwards, &plan, &history, &err), 0);
     vpa_auto_free struct history_pod **pods = history_pods(&history);
     vpa_auto_free struct history_container **containers = history_containers(pods[0]);
     for (size_t i = 0; i < 2; i++) {
@@ -421,9 +451,137 @@ TEST(what_was_fetched_is_in_order_of_time) {
     }
     history_release(&history);
     prom_plan_release(&plan);
+}
+
+/* Labels are asked for last. */
+static void serve_bad_labels(void *ctx, const struct vpa_memory_request *q,
+                             struct vpa_memory_reply *r)
+{
+    (void)ctx;
+    vpa_memory_reply_json(r, 200,
+                          strstr(q->target, "query_range")
+                              ? MATRIX("")
+                              : MATRIX("{\"metric\":{\"ns\":\"n\"},\"values\":[[1,\"1\"]]}"));
+}
+
+TEST(an_error_names_the_question) {
+    struct vpa_clock *clock = vpa_clock_new_manual(vpa_time_from_unix(T0, 0));
+    struct vpa_loop *loop = vpa_loop_new(clock);
+    struct vpa_transport *transport = vpa_memory_transport_new(loop, serve_bad_labels, NULL);
+    struct prom_plan plan;
+    struct history history;
+    struct vpa_error err;
+
+    ck_assert_int_eq(prom_plan_init(&plan, &options, &err), 0);
+    history_init(&history, &plan);
+    ck_assert_int_eq(prom_fetch_history(loop, transport, &plan, &history, &err), -1);
+    ck_assert_str_eq(
+        err.text,
+        "cannot read last labels: cannot get container ID from labels {ns=\"n\"}: no pod label");
+    history_release(&history);
+    prom_plan_release(&plan);
     vpa_transport_free(transport);
     vpa_loop_free(loop);
     vpa_clock_free(clock);
+}
+
+/* ---- answers that do not come to their end ---- */
+
+/* The CPU answer stops after a good series, or turns out to be an error behind it. */
+static void serve_half(void *ctx, const struct vpa_memory_request *q, struct vpa_memory_reply *r)
+{
+    (void)ctx;
+    (void)q;
+    vpa_memory_reply_json(r, 200, serve_body);
+    vpa_memory_reply_fail(r, VPA_TRANSPORT_EOF);
+}
+
+TEST(an_answer_that_breaks_off_is_none) {
+    struct prom_plan plan;
+    struct history history;
+    struct vpa_error err;
+
+    ck_assert_int_eq(prom_plan_init(&plan, &options, &err), 0);
+    serve_body = MATRIX(SERIES("[1,\"1\"]"));
+    ck_assert_int_eq(fetch_usage(serve_half, &plan, &history, &err), -1);
+    ck_assert_int_eq(err.code, VPA_RETRY);
+    ck_assert_str_eq(err.text,
+                     "cannot get usage history: cannot get timeseries for cpu: unexpected EOF");
+    history_release(&history);
+    prom_plan_release(&plan);
+}
+
+TEST(an_answer_may_be_an_error_behind_its_data) {
+    struct prom_plan plan;
+    struct history history;
+    struct vpa_error err;
+
+    ck_assert_int_eq(prom_plan_init(&plan, &options, &err), 0);
+    serve_status = 200;
+    serve_chunk = 1;
+    serve_body = "{\"data\":{\"resultType\":\"matrix\",\"result\":[" SERIES(
+        "[1,\"1\"]") ",7]},"
+                     "\"status\":\"error\",\"errorType\":\"timeout\",\"error\":\"too slow\"}";
+    ck_assert_int_eq(fetch_usage(serve_as_told, &plan, &history, &err), -1);
+    ck_assert_str_eq(err.text,
+                     "cannot get usage history: cannot get timeseries for cpu: timeout: too slow");
+    history_release(&history);
+    prom_plan_release(&plan);
+}
+
+/* ---- what it costs ---- */
+
+#define SERIES_FED 2000
+#define SAMPLES_FED 193 /* 8 days of hours */
+
+/* As Prometheus writes them: 6.7 KB each. */
+static void put_series(struct vpa_buf *out, int i)
+{
+    vpa_buf_clear(out);
+    vpa_buf_puts(out, i ? ","
+                        : "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\","
+                          "\"result\":[");
+    vpa_buf_printf(out,
+                   "{\"metric\":{\"ns\":\"n\",\"pod\":\"app-%d\",\"ctr\":\"c\",\"image\":"
+                   "\"registry.example.com/team/app@sha256:0123456789abcdef\"},\"values\":[",
+                   i);
+    for (int k = 0; k < SAMPLES_FED; k++)
+        vpa_buf_printf(out, "%s[%lld,\"0.12345678901%d\"]", k ? "," : "", (long long)T0 + 3600 * k,
+                       1000 + k);
+    vpa_buf_puts(out, "]}");
+}
+
+/* The samples that are kept, and half a kilobyte for each pod with its container. */
+TEST(an_answer_costs_what_is_kept_of_it) {
+    vpa_auto_buf text = VPA_BUF(1 << 16);
+    struct prom_plan plan;
+    struct history history;
+    struct vpa_error err = {0};
+
+    ck_assert_int_eq(prom_plan_init(&plan, &options, &err), 0);
+    history_init(&history, &plan);
+    put_series(&text, 0);
+    size_t before = allocated(), peak = 0, length = 0;
+    struct prom_reader *reader = prom_reader_new(PROM_CPU, HISTORY_ANSWER_MAX, history_add,
+                                                 &(struct history_adding){&history, PROM_CPU});
+    for (int i = 0; i < SERIES_FED; i++) {
+        put_series(&text, i);
+        length += text.len;
+        for (size_t at = 0; at < text.len; at += 2000) {
+            size_t n = text.len - at < 2000 ? text.len - at : 2000;
+            ck_assert_int_eq(prom_reader_feed(reader, text.data + at, n, &err), 0);
+            size_t now = allocated() - before;
+            peak = now > peak ? now : peak;
+        }
+    }
+    ck_assert_int_eq(prom_reader_feed(reader, "]}}", 3, &err), 0);
+    ck_assert_int_eq(prom_reader_finish(reader, 200, &err), 0);
+    prom_reader_free(reader);
+    size_t kept = (size_t)SERIES_FED * SAMPLES_FED * sizeof(struct history_sample);
+    ck_assert_uint_gt(length, 2 * kept);
+    ck_assert_uint_le(peak, kept + SERIES_FED * 512 + (128 << 10));
+    history_release(&history);
+    prom_plan_release(&plan);
 }
 
 /* ---- how long it takes ---- */

@@ -5,6 +5,7 @@
 #include "suite.h"
 #include "../../recommender/prometheus.h"
 #include "vpa/base/mem.h"
+#include "vpa/base/str.h"
 
 static struct vpa_buf seen; /* a line per series: its labels, and time=value of each sample */
 static int series_count, refuse_at;
@@ -54,7 +55,24 @@ static const struct {
     {"no_comma_between_series", HEAD "[" ONE ONE "]}}", 1, "does not end"},
     {"a_comma_too_many", HEAD "[" ONE ",]}}", 1, "bad_response"},
     {"a_closing_brace_instead", HEAD "[}]}}", 0, "bad_response"},
-    {"a_list_without_end", HEAD "[" ONE, 0, "bad_response"},
+    {"a_list_without_end", HEAD "[" ONE, 1, "bad_response"},
+    {"an_element_without_end", HEAD "[" ONE ",{\"metric\":", 1, "bad_response"},
+    {"two_lists", HEAD "[" ONE "],\"result\":[" ONE "]}}", 1, "occurs twice"},
+    {"two_lists_in_two_members",
+     "{\"data\":{\"result\":[" ONE "]},\"data\":{\"resultType\":\"matrix\",\"result\":[]}}", 1,
+     "occurs twice"},
+    {"a_list_elsewhere",
+     "{\"result\":[1],\"x\":{\"data\":{\"result\":[2]}},\"y\":[\"data\",{\"result\":[3]}],"
+     "\"data\":{\"x\":{\"result\":[4]},\"resultType\":\"matrix\",\"y\":[[5]],\"result\":[" ONE
+     "],\"z\":[[6],{}]},\"result\":[[7]]}",
+     1, NULL},
+    {"an_error_behind_the_data",
+     "{\"data\":{\"resultType\":\"matrix\",\"result\":[" ONE "]},\"status\":\"error\","
+     "\"errorType\":\"e\",\"error\":\"f\"}",
+     1, "cannot get timeseries for cpu: e: f"},
+    {"a_type_behind_the_data", "{\"data\":{\"result\":[7],\"resultType\":\"vector\"}}", 0,
+     "expected query to return a matrix"},
+    {"two_lists_of_samples", HEAD "[{\"values\":[],\"values\":[[1,\"1\"]]}]}}", 0, "occurs twice"},
 };
 
 TEST_EACH(series_end_where_they_end, answers) {
@@ -68,6 +86,87 @@ TEST_EACH(series_end_where_they_end, answers) {
     if (answers[_i].error)
         ck_assert_msg(strstr(err.text, answers[_i].error) != NULL, "%s: %s", answers[_i].name,
                       err.text);
+}
+
+/* Cut into pieces of any length, and into two at any byte, an answer says the same. */
+static int read_in_pieces(const char *body, size_t len, size_t first, size_t others,
+                          struct vpa_error *err)
+{
+    struct prom_reader *reader = prom_reader_new(PROM_CPU, len, on_series, NULL);
+    int result = 0;
+
+    for (size_t at = 0, n = first; at < len && result == 0; at += n, n = others) {
+        n = n < len - at ? n : len - at;
+        char *piece = malloc(n + 1); /* the sanitizer knows where it ends */
+        memcpy(piece, body + at, n);
+        result = prom_reader_feed(reader, piece, n, err);
+        free(piece);
+    }
+    if (result == 0)
+        result = prom_reader_finish(reader, 200, err);
+    prom_reader_free(reader);
+    return result;
+}
+
+static void check_pieces(const char *name, const char *body)
+{
+    size_t len = strlen(body);
+    struct vpa_error want = {0}, err;
+
+    teardown();
+    setup();
+    int result = prom_parse_answer(PROM_CPU, 200, body, len, on_series, NULL, &want);
+    vpa_auto_free char *whole = vpa_buf_take(&seen);
+
+    for (size_t first = 0; first <= len; first++)
+        for (int rest = 0; rest < 2; rest++) {
+            teardown();
+            setup();
+            err = (struct vpa_error){0};
+            int got = read_in_pieces(body, len, first, rest ? len : 1, &err);
+            ck_assert_msg(got == result && strcmp(err.text, want.text) == 0, "%s at %zu: %d %s",
+                          name, first, got, err.text);
+            ck_assert_msg(vpa_str_eq(vpa_buf_text(&seen), vpa_or_empty(whole)), "%s at %zu: %s",
+                          name, first, vpa_buf_text(&seen));
+        }
+}
+
+TEST_EACH(pieces_make_no_difference, answers) {
+    check_pieces(answers[_i].name, answers[_i].body);
+}
+
+/* One byte more than may come, and one less than a series has. */
+TEST(what_is_too_long_is_not_read) {
+    static const char body[] = HEAD "[" ONE "," ONE "]}}";
+    struct prom_reader *reader = prom_reader_new(PROM_CPU, sizeof(body) - 2, on_series, NULL);
+    struct vpa_error err;
+
+    ck_assert_int_eq(prom_reader_feed(reader, body, sizeof(body) - 2, &err), 0);
+    ck_assert_int_eq(prom_reader_feed(reader, body, 1, &err), -1);
+    ck_assert_int_eq(err.code, VPA_LIMIT);
+    ck_assert_str_eq(err.text, "cannot get timeseries for cpu: answer too long");
+    prom_reader_free(reader);
+}
+
+/* Series of the longest text and one byte more. */
+TEST_TIMES(a_series_has_a_limit, 2) {
+    static const char begin[] = "{\"metric\":{\"a\":\"1\"},\"values\":[", end[] = "]}";
+    size_t len = PROM_SERIES_MAX + (size_t)_i;
+    vpa_auto_buf text = VPA_BUF(2 * PROM_SERIES_MAX);
+    struct vpa_error err = {0};
+
+    vpa_buf_puts(&text, HEAD "[");
+    size_t at = text.len;
+    vpa_buf_puts(&text, begin);
+    while (text.len - at < len - sizeof(end) + 1)
+        vpa_buf_putc(&text, ' ');
+    vpa_buf_puts(&text, end);
+    vpa_buf_puts(&text, "]}}");
+    ck_assert_int_eq(read_in_pieces(vpa_buf_text(&text), text.len, 1000, 1 << 14, &err), -_i);
+    ck_assert_int_eq(series_count, 1 - _i);
+    if (_i > 0)
+        ck_assert_str_eq(err.text,
+                         "cannot get timeseries for cpu: bad_response: a series is too long");
 }
 
 /* A text that is cut anywhere is an error, never a read beyond its end. */
@@ -142,6 +241,11 @@ static const struct {
     {"no answer", "", "", BAD "client_error: client error: 404", 404},
     {"first of the strangers", "", "", BAD "bad_response: bad response code 300", 300},
     {"last of the strangers", "", "", BAD "bad_response: bad response code 399", 399},
+    {"a redirect", "", "",
+     BAD "bad_response: bad response code 308: a redirect, which is not followed; "
+         "--prometheus-address must be where it leads",
+     308},
+    {"no redirect", "", "", BAD "bad_response: bad response code 304", 304},
     {"before all", "", "", BAD "bad_response: bad response code 199", 199},
     {"behind all", "", "", BAD "bad_response: bad response code 600", 600},
     {"a client's fault", "", "", BAD "client_error: client error: 401", 401},
@@ -196,6 +300,8 @@ TEST_EACH(an_answer_is_read_whole, wholes) {
     ck_assert_msg(result == (want ? -1 : 0), "%s: %d %s", name, result, err.text);
     ck_assert_msg(strcmp(vpa_buf_text(&seen), wholes[_i].seen) == 0, "%s: %s", name,
                   vpa_buf_text(&seen));
+    if (status == 200)
+        check_pieces(name, wholes[_i].body);
     if (!want)
         return;
     ck_assert_msg(err.code == VPA_INVALID, "%s: %d", name, err.code);
@@ -250,7 +356,7 @@ TEST_TIMES(what_is_around_the_list_has_a_limit, 4) {
     ck_assert_int_eq(
         prom_parse_answer(PROM_MEMORY, 200, vpa_buf_text(&text), text.len, on_series, NULL, &err),
         cases[_i].result);
-    ck_assert_int_eq(series_count, cases[_i].result == 0 ? 200000 : 0);
+    ck_assert_int_eq(series_count, cases[_i].list ? 200000 : 0);
     if (cases[_i].more) {
         ck_assert_int_eq(err.code, VPA_LIMIT);
         ck_assert_str_eq(err.text, "cannot get timeseries for memory: bad_response: answer without "
