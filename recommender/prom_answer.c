@@ -301,6 +301,17 @@ static int open_answer(enum prom_kind kind, int status, const char *body, size_t
     return 0;
 }
 
+const char *prom_answer_warning(struct vpa_arena *arena, const char *body, size_t len)
+{
+    const struct vpa_json *root = NULL;
+    struct list_text list = {0};
+
+    find_list(body, len, &list);
+    if (parse_without_list(arena, body, len, &list, &root, NULL) < 0)
+        return NULL;
+    return vpa_json_string(vpa_json_first(vpa_json_find(root, "warnings")));
+}
+
 /* ---- the series ---- */
 
 static int take_series(struct vpa_arena *scratch, enum prom_kind kind, const char *text, size_t len,

@@ -15,6 +15,7 @@ struct attempt {
     struct vpa_loop *loop;
     enum prom_kind kind;
     const struct prom_range *range; /* NULL: the kind's own question */
+    vpa_time until;                 /* of that question; unset: now */
     struct history *history;        /* takes the answer, or */
     const struct prom_taker *taker; /* this one does */
     const char *method;
@@ -129,14 +130,15 @@ static int ask(struct vpa_transport *transport, const struct prom_plan *plan, st
 {
     vpa_time begin = vpa_loop_now(a->loop);
 
+    vpa_time until = vpa_time_is_unset(a->until) ? begin : a->until;
     a->method = "POST";
-    if (send_request(transport, plan, begin, plan->timeout, a, err) < 0)
+    if (send_request(transport, plan, until, plan->timeout, a, err) < 0)
         return -1;
     if (is_refusal(a->status)) {
         vpa_duration left = plan->timeout - vpa_time_sub(vpa_loop_now(a->loop), begin);
 
         a->method = "GET";
-        if (send_request(transport, plan, begin, left > 0 ? left : 1, a, err) < 0)
+        if (send_request(transport, plan, until, left > 0 ? left : 1, a, err) < 0)
             return -1;
     }
     if (a->result < 0)
@@ -144,13 +146,30 @@ static int ask(struct vpa_transport *transport, const struct prom_plan *plan, st
     return a->result;
 }
 
-/* The first `kinds` questions. */
-static int fetch(struct vpa_loop *loop, struct vpa_transport *transport,
-                 const struct prom_plan *plan, enum prom_kind kinds, struct history *history,
-                 struct vpa_error *err)
+int prom_fetch_history(struct vpa_loop *loop, struct vpa_transport *transport,
+                       const struct prom_plan *plan, struct prom_progress *progress,
+                       struct history *history, struct vpa_error *err)
 {
-    for (enum prom_kind kind = PROM_CPU; kind < kinds; kind++) {
-        struct attempt a = {.loop = loop, .kind = kind, .history = history};
+    struct prom_progress whole = {VPA_TIME_UNSET, INT64_MAX, PROM_CPU};
+    struct prom_progress *p = progress ? progress : &whole;
+    int64_t begin = vpa_loop_monotonic(loop);
+
+    for (; p->next < PROM_KINDS && vpa_loop_monotonic(loop) - begin < p->patience; p->next++) {
+        struct attempt a = {.loop = loop, .kind = p->next, .until = p->until, .history = history};
+        if (ask(transport, plan, &a, err) < 0)
+            return -1;
+    }
+    if (p->next == PROM_KINDS)
+        history_finish(history);
+    return 0;
+}
+
+int prom_fetch_usage(struct vpa_loop *loop, struct vpa_transport *transport,
+                     const struct prom_plan *plan, struct history *history, struct vpa_error *err)
+{
+    for (enum prom_kind kind = PROM_CPU; kind < PROM_LABELS; kind++) {
+        struct attempt a = {
+            .loop = loop, .kind = kind, .until = VPA_TIME_UNSET, .history = history};
         if (ask(transport, plan, &a, err) < 0)
             return -1;
     }
@@ -158,23 +177,12 @@ static int fetch(struct vpa_loop *loop, struct vpa_transport *transport,
     return 0;
 }
 
-int prom_fetch_history(struct vpa_loop *loop, struct vpa_transport *transport,
-                       const struct prom_plan *plan, struct history *history, struct vpa_error *err)
-{
-    return fetch(loop, transport, plan, PROM_KINDS, history, err);
-}
-
-int prom_fetch_usage(struct vpa_loop *loop, struct vpa_transport *transport,
-                     const struct prom_plan *plan, struct history *history, struct vpa_error *err)
-{
-    return fetch(loop, transport, plan, PROM_LABELS, history, err);
-}
-
 int prom_fetch_range(struct vpa_loop *loop, struct vpa_transport *transport,
                      const struct prom_plan *plan, const struct prom_range *range,
                      enum prom_kind kind, const struct prom_taker *taker, struct vpa_error *err)
 {
-    struct attempt a = {.loop = loop, .kind = kind, .range = range, .taker = taker};
+    struct attempt a = {
+        .loop = loop, .kind = kind, .range = range, .until = VPA_TIME_UNSET, .taker = taker};
 
     return ask(transport, plan, &a, err);
 }

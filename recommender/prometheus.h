@@ -74,6 +74,8 @@ void prom_plan_release(struct prom_plan *plan);
 
 /* "cpu", "memory", "labels": how errors name the query. */
 const char *prom_kind_name(enum prom_kind kind);
+/* The text of the query. */
+void prom_query(const struct prom_plan *plan, enum prom_kind kind, struct vpa_buf *out);
 /* Form arguments, sorted by name; those of the address come along. */
 void prom_arguments(const struct prom_plan *plan, enum prom_kind kind, vpa_time now,
                     struct vpa_buf *out);
@@ -109,6 +111,9 @@ typedef int (*prom_series_fn)(void *ctx, const struct prom_series *series, struc
  * comes before a malformed one has been given already: on -1 the caller drops what it has. */
 int prom_parse_answer(enum prom_kind kind, int status, const char *body, size_t len,
                       prom_series_fn on_series, void *ctx, struct vpa_error *err) VPA_MUST_CHECK;
+
+/* The first of the answer's "warnings", in the arena; NULL: none. */
+const char *prom_answer_warning(struct vpa_arena *arena, const char *body, size_t len);
 
 /* A metric as Prometheus prints it: name{a="b", c="d"}. */
 void prom_format_metric(const struct vpa_labels *labels, struct vpa_buf *out);
