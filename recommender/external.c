@@ -3,7 +3,8 @@
  *
  * The labels of a query are the VPA's selector plus pod=<name>. The values of one pod are put
  * together by the metric label that names the container; a resource whose metric is not configured
- * counts as 0, as upstream has it. Samples are kept until all are there. A query that fails is
+ * counts as 0, as upstream has it, and so does CPU of which the answer has no item. Memory without
+ * an item has no sample: one of 0 would hide all peaks of its interval (U50). Samples are kept until all are there. A query that fails is
  * that of its namespace, of which no more is asked in this pass: selectors are their owners', and
  * one that the server cannot use takes nothing from others. When nobody's query succeeds the
  * reading has failed, and so it ends when failures have taken as long as a reading may: namespaces
@@ -62,9 +63,17 @@ static bool query_selector(struct vpa_arena *arena, const struct vpa_selector *s
     return !vpa_buf_failed(&text);
 }
 
-/* Sample of the pod's container; a new one has zero for both resources. An answer may name any
- * number of containers. */
-static struct usage_sample *sample_of(struct sample_list *list, const char *ns, const char *pod,
+struct query {
+    const char *ns;
+    const char *pod;
+    const char *selector;
+    size_t first; /* where the pod's samples begin */
+};
+
+/* Sample of the pod's container; a new one has zero for both resources, or lacks memory that is
+ * asked for. An answer may name any number of containers. */
+static struct usage_sample *sample_of(const struct recommender_config *config,
+                                      struct sample_list *list, const struct query *q,
                                       const char *container)
 {
     struct usage_sample *s = vpa_table_find(&list->containers, container);
@@ -72,22 +81,16 @@ static struct usage_sample *sample_of(struct sample_list *list, const char *ns, 
     if (s)
         return s;
     s = vpa_arena_alloc(&list->arena, sizeof(*s));
-    *s = (struct usage_sample){.ns = ns,
-                               .pod = pod,
+    *s = (struct usage_sample){.ns = q->ns,
+                               .pod = q->pod,
                                .container = vpa_arena_strdup(&list->arena, container),
-                               .time = VPA_TIME_UNSET};
+                               .time = VPA_TIME_UNSET,
+                               .lacks_memory = *config->external_memory_metric != '\0'};
     vpa_table_put(&list->containers, s->container, s);
     VPA_GROW(list->items, list->count, list->capacity);
     list->items[list->count++] = s;
     return s;
 }
-
-struct query {
-    const char *ns;
-    const char *pod;
-    const char *selector;
-    size_t first; /* where the pod's samples begin */
-};
 
 /* False: it is too long. What was cut off would ask about other pods too. */
 static bool query_path(struct vpa_buf *path, const struct query *q, const char *metric)
@@ -132,11 +135,12 @@ static int read_metric(const struct usage_options *o, const struct query *q, con
 
         if (!container)
             continue;
-        struct usage_sample *s = sample_of(list, q->ns, q->pod, container);
+        struct usage_sample *s = sample_of(o->config, list, q, container);
         if (kind == VPA_KIND_CPU)
             s->cpu_millis = vpa_quantity_milli_value(&items[i].value);
         else
             s->memory_bytes = vpa_quantity_value(&items[i].value);
+        s->lacks_memory = s->lacks_memory && kind == VPA_KIND_CPU;
     }
     /* The time of the pod is that of the first item of the metric asked last. */
     for (size_t i = q->first; count > 0 && i < list->count; i++)

@@ -40,6 +40,7 @@ void usage_add(const struct usage_options *options, const struct usage_sample *s
         return;
     if (vpa_cluster_add_sample(&to, VPA_KIND_CPU, time, s->cpu_millis, now, &err) < 0)
         report(s, VPA_KIND_CPU, &err);
-    if (vpa_cluster_add_sample(&to, VPA_KIND_MEMORY, time, s->memory_bytes, now, &err) < 0)
+    if (!s->lacks_memory &&
+        vpa_cluster_add_sample(&to, VPA_KIND_MEMORY, time, s->memory_bytes, now, &err) < 0)
         report(s, VPA_KIND_MEMORY, &err);
 }

@@ -30,6 +30,7 @@ struct usage_sample {
     vpa_time time;
     vpa_amount cpu_millis;
     vpa_amount memory_bytes;
+    bool lacks_memory; /* it was not told: there is no sample of it */
 };
 /* When something happened that a node has dated: its clock may be wrong. A time that has not come
  * yet outweighs all others, doubled with each half-life until then, and what comes after it is

@@ -9,6 +9,7 @@
 #include "model_fixture.h"
 #include "../../recommender/external.h"
 #include "../../recommender/usage.h"
+#include "../../src/model/cluster_private.h"
 
 #include "vpa/base/str.h"
 
@@ -32,6 +33,7 @@ static struct {
     bool frozen;            /* namespaces that begin with "slow" get no answer */
     char asked[16];         /* the last letter of each namespace that was asked */
     const char *many;       /* instead of the answer for either metric; NULL: none */
+    const char *lacking;    /* the metric that has no items; NULL: none */
 } server;
 
 static struct {
@@ -66,6 +68,8 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
         vpa_memory_reply_delay(r, VPA_HOUR);
     else if (strstr(q->path, "/namespaces/odd/"))
         vpa_memory_reply_status(r, 400, NULL, "bad_data: unexpected character");
+    else if (server.lacking && vpa_str_ends_with(q->path, server.lacking))
+        vpa_memory_reply_json(r, 200, "{\"items\":[]}");
     else if (server.many)
         vpa_memory_reply_json(r, 200, server.many);
     else if (server.zoo && vpa_str_ends_with(q->path, "/namespaces/zoo/cpu"))
@@ -158,6 +162,30 @@ TEST(a_metric_without_a_name_is_nothing) {
     ck_assert_int_eq(server.queries, 1);
     ck_assert_int_eq(heard.cpu, 0);
     ck_assert_int_eq(heard.memory, 3 * MI);
+}
+
+/* A pod whose memory is not measured yet has no memory sample: one of 0 would begin the interval,
+ * and after a peak of 0 none counts until it ends. CPU counts as 0 then, as upstream has it. */
+TEST(what_is_not_measured_yet_is_no_sample) {
+    put_pod("p1");
+    server.lacking = "memory";
+    ck_assert_int_eq(collect(), 0);
+    ck_assert_int_eq(heard.count, 1);
+    ck_assert_int_eq(heard.cpu, 1500);
+    server.queries = 0;
+    server.lacking = NULL;
+    ck_assert_int_eq(collect(), 0);
+    ck_assert_int_eq(heard.count, 2); /* the CPU is of the same time */
+    const struct vpa_aggregate *a =
+        &vpa_pods_find(cluster, "ns", "p1")->containers[0].member->state;
+    ck_assert_double_gt(vpa_decay_percentile(&a->memory, 0.9), 0);
+
+    put_pod("p2");
+    server.queries = heard.count = 0;
+    server.lacking = "cpu";
+    ck_assert_int_eq(collect(), 0);
+    ck_assert_int_eq(heard.count, 3); /* all but the CPU of p1, which is not new */
+    ck_assert_int_eq(heard.cpu, 0);
 }
 
 /* What was read before a failure is kept, the rest of the namespace is asked for in the next pass.
