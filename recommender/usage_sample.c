@@ -11,8 +11,21 @@ static void report(const struct usage_sample *s, enum vpa_kind kind, const struc
           VPA_KERR(err));
 }
 
+#define PATIENCE_MIN (2 * VPA_MINUTE)
+#define PATIENCE_MAX (5 * VPA_MINUTE)
+
+vpa_duration usage_patience(vpa_duration interval)
+{
+    if (interval < PATIENCE_MIN)
+        return PATIENCE_MIN;
+    return interval < PATIENCE_MAX ? interval : PATIENCE_MAX;
+}
+
 void usage_memory_release(struct usage_memory *memory)
 {
+    free(memory->cut.ns);
+    free(memory->cut.vpa);
+    free(memory->cut.pod);
     VPA_TABLE_RELEASE(&memory->failing, free);
 }
 
