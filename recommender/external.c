@@ -3,13 +3,16 @@
  *
  * The labels of a query are the VPA's selector plus pod=<name>. The values of one pod are put
  * together by the metric label that names the container; a resource whose metric is not configured
- * counts as 0, as upstream has it. Samples are kept until all are there. A query that fails is
- * that of its namespace, of which no more is asked in this pass: selectors are their owners', and
- * one that the server cannot use takes nothing from others. When nobody's query succeeds the
- * reading has failed, and so it ends when failures have taken as long as a reading may: namespaces
- * that failed in the last hour are asked behind all others, those first that did so longest ago. A
- * pod whose name is too long for a label value, or whose query is too long for a request, cannot
- * be asked for at all: it goes without usage, the others do not suffer (U18).
+ * counts as 0, as upstream has it, and so does CPU of which the answer has no item. Memory without
+ * an item has no sample: one of 0 would hide all peaks of its interval (U50). Samples are kept
+ * until all are there. A query that fails is that of its namespace, of which no more is asked in
+ * this pass: selectors are their owners', and one that the server cannot use takes nothing from
+ * others. When nobody's query succeeds the reading has failed, and so it ends when failures have
+ * taken as long as a reading may: namespaces that failed in the last hour are asked behind all
+ * others, those first that did so longest ago. What takes too long though it succeeds ends as
+ * well, and the next reading begins behind the pod that was the last. A pod whose name is too long
+ * for a label value, or whose query is too long for a request, cannot be asked for at all: it goes
+ * without usage, the others do not suffer (U18).
  */
 #include "external.h"
 
@@ -36,6 +39,8 @@ struct sample_list { /* samples and their texts live in the arena */
     struct failures failures;    /* one for each namespace */
     vpa_duration lost;           /* the time that they took */
     size_t answered;             /* pods */
+    int64_t deadline;            /* monotonic */
+    bool cut;                    /* it came */
 };
 
 /* selector AND pod=<name>, as text; requirements stay sorted by key. False: it is too long. */
@@ -62,9 +67,17 @@ static bool query_selector(struct vpa_arena *arena, const struct vpa_selector *s
     return !vpa_buf_failed(&text);
 }
 
-/* Sample of the pod's container; a new one has zero for both resources. An answer may name any
- * number of containers. */
-static struct usage_sample *sample_of(struct sample_list *list, const char *ns, const char *pod,
+struct query {
+    const char *ns;
+    const char *pod;
+    const char *selector;
+    size_t first; /* where the pod's samples begin */
+};
+
+/* Sample of the pod's container; a new one has zero for both resources, or lacks memory that is
+ * asked for. An answer may name any number of containers. */
+static struct usage_sample *sample_of(const struct recommender_config *config,
+                                      struct sample_list *list, const struct query *q,
                                       const char *container)
 {
     struct usage_sample *s = vpa_table_find(&list->containers, container);
@@ -72,22 +85,16 @@ static struct usage_sample *sample_of(struct sample_list *list, const char *ns, 
     if (s)
         return s;
     s = vpa_arena_alloc(&list->arena, sizeof(*s));
-    *s = (struct usage_sample){.ns = ns,
-                               .pod = pod,
+    *s = (struct usage_sample){.ns = q->ns,
+                               .pod = q->pod,
                                .container = vpa_arena_strdup(&list->arena, container),
-                               .time = VPA_TIME_UNSET};
+                               .time = VPA_TIME_UNSET,
+                               .lacks_memory = *config->external_memory_metric != '\0'};
     vpa_table_put(&list->containers, s->container, s);
     VPA_GROW(list->items, list->count, list->capacity);
     list->items[list->count++] = s;
     return s;
 }
-
-struct query {
-    const char *ns;
-    const char *pod;
-    const char *selector;
-    size_t first; /* where the pod's samples begin */
-};
 
 /* False: it is too long. What was cut off would ask about other pods too. */
 static bool query_path(struct vpa_buf *path, const struct query *q, const char *metric)
@@ -132,11 +139,12 @@ static int read_metric(const struct usage_options *o, const struct query *q, con
 
         if (!container)
             continue;
-        struct usage_sample *s = sample_of(list, q->ns, q->pod, container);
+        struct usage_sample *s = sample_of(o->config, list, q, container);
         if (kind == VPA_KIND_CPU)
             s->cpu_millis = vpa_quantity_milli_value(&items[i].value);
         else
             s->memory_bytes = vpa_quantity_value(&items[i].value);
+        s->lacks_memory = s->lacks_memory && kind == VPA_KIND_CPU;
     }
     /* The time of the pod is that of the first item of the metric asked last. */
     for (size_t i = q->first; count > 0 && i < list->count; i++)
@@ -189,7 +197,33 @@ static bool take_pod(const struct usage_options *o, const struct vpa_autoscaler 
     return false;
 }
 
-static bool take_vpa(const struct usage_options *o, struct vpa_autoscaler *v,
+/* ---- where a reading ends that takes too long ---- */
+
+static void set_cut(struct usage_memory *memory, const struct vpa_autoscaler *v, const char *pod)
+{
+    free(memory->cut.ns);
+    free(memory->cut.vpa);
+    free(memory->cut.pod);
+    memory->cut.ns = v ? vpa_xstrdup(vpa_autoscaler_ns(v)) : NULL;
+    memory->cut.vpa = v ? vpa_xstrdup(vpa_autoscaler_name(v)) : NULL;
+    memory->cut.pod = v ? vpa_xstrdup(pod) : NULL;
+}
+
+/* The VPA in which the last reading ended; NULL: in none that is there. */
+static const struct vpa_autoscaler *cut_vpa(const struct usage_options *o)
+{
+    const struct usage_memory *m = o->memory;
+
+    return m->cut.ns ? vpa_cluster_find_vpa(o->cluster, m->cut.ns, m->cut.vpa) : NULL;
+}
+
+static bool is_late(const struct usage_options *o, struct sample_list *list)
+{
+    list->cut = vpa_loop_monotonic(vpa_kube_client_loop(o->client)) > list->deadline;
+    return list->cut;
+}
+
+static bool take_vpa(const struct usage_options *o, struct vpa_autoscaler *v, const char *behind,
                      struct sample_list *list)
 {
     size_t count = 0;
@@ -198,8 +232,14 @@ static bool take_vpa(const struct usage_options *o, struct vpa_autoscaler *v,
     if (vpa_autoscaler_pod_count(v) == 0)
         return true;
     vpa_auto_free const char **pods = vpa_autoscaler_pods(v, &count);
-    for (size_t i = 0; good && i < count; i++)
+    for (size_t i = 0; good && i < count; i++) {
+        if (behind && strcmp(pods[i], behind) <= 0)
+            continue;
+        if (is_late(o, list))
+            break;
         good = take_pod(o, v, pods[i], list);
+        set_cut(o->memory, v, pods[i]);
+    }
     return good;
 }
 
@@ -241,41 +281,45 @@ static void forget_failing(struct usage_memory *memory, int64_t now)
 struct turn {
     struct vpa_autoscaler *v;
     int64_t failed; /* its namespace, monotonic; INT64_MIN: not in the last hour */
+    size_t order;   /* from the VPA on in which the last reading ended */
 };
 
 static int compare_turns(const void *a, const void *b)
 {
     const struct turn *x = a, *y = b;
-    size_t left = vpa_autoscaler_place(x->v), right = vpa_autoscaler_place(y->v);
 
     if (x->failed != y->failed)
         return x->failed < y->failed ? -1 : 1;
-    return (left > right) - (left < right);
+    return (x->order > y->order) - (x->order < y->order);
 }
 
-/* VPAs of a namespace follow each other; heap array. */
+/* VPAs of a namespace follow each other, but where the last reading ended; heap array. */
 static struct turn *list_turns(const struct usage_options *o, size_t *count)
 {
     struct vpa_autoscaler *const *vpas = vpa_cluster_vpas(o->cluster, count);
     struct turn *turns = vpa_xreallocarray(NULL, *count + 1, sizeof(*turns));
+    const struct vpa_autoscaler *cut = cut_vpa(o);
+    size_t first = cut ? vpa_autoscaler_place(cut) : 0;
 
     forget_failing(o->memory, vpa_loop_monotonic(vpa_kube_client_loop(o->client)));
     for (size_t i = 0; i < *count; i++) {
         const struct failing *failing =
             vpa_table_find(&o->memory->failing, vpa_autoscaler_ns(vpas[i]));
 
-        turns[i] = (struct turn){vpas[i], failing ? failing->since : INT64_MIN};
+        turns[i] = (struct turn){vpas[i], failing ? failing->since : INT64_MIN,
+                                 i < first ? i + *count : i};
     }
     qsort(turns, *count, sizeof(*turns), compare_turns);
     return turns;
 }
 
-/* -1: nobody was answered. 1: given up, so that somebody was not asked. */
-static int read_all(const struct usage_options *o, struct sample_list *list, struct vpa_error *err)
+/* Whether somebody was not asked. */
+static bool ask_all(const struct usage_options *o, struct sample_list *list)
 {
     struct vpa_loop *loop = vpa_kube_client_loop(o->client);
+    const struct vpa_autoscaler *cut = cut_vpa(o);
+    vpa_auto_free char *behind = cut ? vpa_xstrdup(o->memory->cut.pod) : NULL;
     const char *failed = NULL;
-    bool gives_up = false;
     size_t count;
     vpa_auto_free struct turn *turns = list_turns(o, &count);
 
@@ -284,15 +328,30 @@ static int read_all(const struct usage_options *o, struct sample_list *list, str
 
         if (failed && strcmp(failed, ns) == 0)
             continue;
-        gives_up = list->lost > LOST_MAX;
-        if (gives_up)
-            break;
-        failed = take_vpa(o, turns[i].v, list) ? NULL : ns;
-        if (failed && vpa_loop_is_stopping(loop))
+        if (list->lost > LOST_MAX)
+            return true;
+        failed = take_vpa(o, turns[i].v, turns[i].v == cut ? behind : NULL, list) ? NULL : ns;
+        if (list->cut || (failed && vpa_loop_is_stopping(loop)))
             break;
         if (failed)
             note_failing(o->memory, ns, vpa_loop_monotonic(loop));
     }
+    return list->cut;
+}
+
+/* -1: nobody was answered. 1: given up, so that somebody was not asked. */
+static int read_all(const struct usage_options *o, struct sample_list *list, struct vpa_error *err)
+{
+    struct vpa_loop *loop = vpa_kube_client_loop(o->client);
+
+    list->deadline = vpa_loop_monotonic(loop) + usage_patience(o->config->interval);
+    bool gives_up = ask_all(o, list);
+    if (!list->cut)
+        set_cut(o->memory, NULL, NULL);
+    else
+        VPA_WARN("Reading external metrics takes too long; the other pods have their turn in the "
+                 "next pass",
+                 VPA_KV("pods", (int64_t)list->answered));
     if (list->failures.count == 0 || (list->answered > 0 && !vpa_loop_is_stopping(loop)))
         return gives_up;
     *err = list->failures.err;

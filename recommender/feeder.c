@@ -82,7 +82,8 @@ static void load_vpa(struct feeder *f, const struct vpa_object *object, struct v
     struct vpa_autoscaler *v =
         vpa_cluster_put_vpa(f->options.cluster, object, target.resolved ? &target.selector : NULL,
                             target.unsupported, now);
-    if (is_new && !recommender_uses_prometheus(f->options.config))
+    if (is_new && (!recommender_uses_prometheus(f->options.config) ||
+                   object->recommendation.container_count > 0))
         vpa_autoscaler_set_awaits_history(v, true);
     algorithms_apply(f->options.algorithms, v, now);
 }

@@ -14,6 +14,7 @@
 
 #include "vpa/base/log.h"
 #include "vpa/base/str.h"
+#include "vpa/model/cluster_past.h"
 
 /* Between namespace and name in keys: no JSON text of a label is likely to hold it, and if one
  * does, two pods share their samples; nothing breaks. */
@@ -238,6 +239,37 @@ struct history_container **history_containers(const struct history_pod *pod)
     return (struct history_container **)vpa_table_sorted(&pod->containers);
 }
 
+static void count_list(struct history_size *size, const struct history_list *list, size_t *count)
+{
+    *count += list->count;
+    if (list->count == 0) /* they are in order */
+        return;
+    vpa_time first = (vpa_time)list->items[0].millis * VPA_MILLISECOND;
+    if (vpa_time_is_unset(size->oldest) || first < size->oldest)
+        size->oldest = first;
+}
+
+struct history_size history_size(const struct history *history)
+{
+    struct history_size size = {.oldest = VPA_TIME_UNSET};
+    size_t i = 0;
+    void *pod;
+
+    while (vpa_table_next(&history->pods, &i, NULL, &pod)) {
+        size_t j = 0;
+        void *item;
+
+        while (vpa_table_next(&((struct history_pod *)pod)->containers, &j, NULL, &item)) {
+            const struct history_container *container = item;
+
+            size.containers++;
+            count_list(&size, &container->cpu, &size.cpu);
+            count_list(&size, &container->memory, &size.memory);
+        }
+    }
+    return size;
+}
+
 struct destination {
     struct vpa_cluster *cluster;
     const struct history_pod *pod;
@@ -297,4 +329,41 @@ void history_feed(const struct history *history, struct vpa_cluster *cluster, vp
 
     for (size_t i = 0; i < history->pods.count; i++)
         feed_pod(&(struct destination){cluster, pods[i], now});
+}
+
+/* ---- late ---- */
+
+static void feed_past(struct vpa_past *past, enum vpa_kind kind, const struct history_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        vpa_time t = (vpa_time)list->items[i].millis * VPA_MILLISECOND;
+
+        if (!vpa_past_add(past, kind, t, list->items[i].amount))
+            VPA_V(3, "Error adding metric sample from history", VPA_KV("namespace", past->name.ns),
+                  VPA_KV("pod", past->name.pod), VPA_KV("resource", vpa_kind_name(kind)));
+    }
+}
+
+static void feed_pod_late(const struct destination *to)
+{
+    const struct history_pod *pod = to->pod;
+    vpa_auto_free struct history_container **containers = history_containers(pod);
+
+    for (size_t i = 0; i < pod->containers.count; i++) {
+        const struct vpa_container_name name = {pod->ns, pod->name, containers[i]->name};
+        struct vpa_past past;
+
+        vpa_cluster_begin_past(to->cluster, &name, &pod->labels, to->now, &past);
+        feed_past(&past, VPA_KIND_CPU, &containers[i]->cpu);
+        feed_past(&past, VPA_KIND_MEMORY, &containers[i]->memory);
+        vpa_cluster_end_past(&past);
+    }
+}
+
+void history_feed_late(const struct history *history, struct vpa_cluster *cluster, vpa_time now)
+{
+    vpa_auto_free struct history_pod **pods = history_pods(history);
+
+    for (size_t i = 0; i < history->pods.count; i++)
+        feed_pod_late(&(struct destination){cluster, pods[i], now});
 }

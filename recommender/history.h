@@ -50,6 +50,7 @@ struct history {
     const struct prom_plan *plan; /* borrowed */
     struct vpa_arena arena;       /* texts, pods, containers */
     struct vpa_table pods;
+    const char *warning; /* the first that came with an answer; NULL: none */
 };
 
 void history_init(struct history *history, const struct prom_plan *plan);
@@ -69,8 +70,17 @@ void history_finish(struct history *history);
 struct history_pod **history_pods(const struct history *history);
 struct history_container **history_containers(const struct history_pod *pod);
 
+struct history_size {
+    size_t containers;
+    size_t cpu, memory; /* samples */
+    vpa_time oldest;    /* unset: there is none */
+};
+struct history_size history_size(const struct history *history);
+
 /* Puts pods, containers and samples into the model, and marks the pods as deleted: those that are
  * still alive come back with the list of pods. */
 void history_feed(const struct history *history, struct vpa_cluster *cluster, vpa_time now);
+/* The same when the model has newer samples already: they stay, and so do the pods. */
+void history_feed_late(const struct history *history, struct vpa_cluster *cluster, vpa_time now);
 
 #endif

@@ -342,6 +342,15 @@ int prom_reader_finish(struct prom_reader *r, int status, struct vpa_error *err)
     return 0;
 }
 
+const char *prom_reader_warning(const struct prom_reader *r, struct vpa_arena *arena)
+{
+    const struct vpa_json *root = NULL;
+
+    if (parse_text(arena, vpa_buf_text(&r->list.around), r->list.around.len, &root, NULL) < 0)
+        return NULL;
+    return vpa_json_string(vpa_json_first(vpa_json_find(root, "warnings")));
+}
+
 int prom_parse_answer(enum prom_kind kind, int status, const char *body, size_t len,
                       prom_series_fn on_series, void *ctx, struct vpa_error *err)
 {

@@ -16,7 +16,9 @@ struct attempt {
     struct vpa_loop *loop;
     enum prom_kind kind;
     const struct prom_range *range; /* NULL: the kind's own question */
+    vpa_time until;                 /* of that question; unset: now */
     const struct prom_taker *taker;
+    struct history *history; /* takes the first warning; may be NULL */
     struct prom_reader *reader; /* of what comes with a success */
     const char *method;
     vpa_time started;
@@ -42,8 +44,13 @@ static int on_data(void *ctx, const char *bytes, size_t len)
 /* What an answer that came to its end says. */
 static int judge(struct attempt *a, const struct vpa_http_result *answer)
 {
-    if (answer->status / 100 == 2)
-        return prom_reader_finish(a->reader, answer->status, &a->err);
+    if (answer->status / 100 == 2) {
+        if (prom_reader_finish(a->reader, answer->status, &a->err) < 0)
+            return -1;
+        if (a->history && !a->history->warning)
+            a->history->warning = prom_reader_warning(a->reader, &a->history->arena);
+        return 0;
+    }
     return prom_parse_answer(a->kind, answer->status, answer->body, answer->body_len,
                              a->taker->on_series, a->taker->ctx, &a->err);
 }
@@ -151,15 +158,16 @@ static int ask(struct vpa_transport *transport, const struct prom_plan *plan, st
                struct vpa_error *err)
 {
     vpa_time begin = vpa_loop_now(a->loop);
+    vpa_time until = vpa_time_is_unset(a->until) ? begin : a->until;
 
     a->method = "POST";
-    if (send_request(transport, plan, begin, plan->timeout, a, err) < 0)
+    if (send_request(transport, plan, until, plan->timeout, a, err) < 0)
         return -1;
     if (is_refusal(a->status)) {
         vpa_duration left = plan->timeout - vpa_time_sub(vpa_loop_now(a->loop), begin);
 
         a->method = "GET";
-        if (send_request(transport, plan, begin, left > 0 ? left : 1, a, err) < 0)
+        if (send_request(transport, plan, until, left > 0 ? left : 1, a, err) < 0)
             return -1;
     }
     if (a->result < 0)
@@ -167,40 +175,50 @@ static int ask(struct vpa_transport *transport, const struct prom_plan *plan, st
     return a->result;
 }
 
-/* The first `kinds` questions. */
 static int fetch(struct vpa_loop *loop, struct vpa_transport *transport,
-                 const struct prom_plan *plan, enum prom_kind kinds, struct history *history,
-                 struct vpa_error *err)
+                 const struct prom_plan *plan, enum prom_kind kind, vpa_time until,
+                 struct history *history, struct vpa_error *err)
 {
-    for (enum prom_kind kind = PROM_CPU; kind < kinds; kind++) {
-        struct history_adding adding = {history, kind};
-        const struct prom_taker taker = {history_add, &adding};
-        struct attempt a = {.loop = loop, .kind = kind, .taker = &taker};
+    struct history_adding adding = {history, kind};
+    const struct prom_taker taker = {history_add, &adding};
+    struct attempt a = {
+        .loop = loop, .kind = kind, .until = until, .taker = &taker, .history = history};
 
-        if (ask(transport, plan, &a, err) < 0)
-            return -1;
-    }
-    history_finish(history);
-    return 0;
+    return ask(transport, plan, &a, err);
 }
 
 int prom_fetch_history(struct vpa_loop *loop, struct vpa_transport *transport,
-                       const struct prom_plan *plan, struct history *history, struct vpa_error *err)
+                       const struct prom_plan *plan, struct prom_progress *progress,
+                       struct history *history, struct vpa_error *err)
 {
-    return fetch(loop, transport, plan, PROM_KINDS, history, err);
+    struct prom_progress whole = {VPA_TIME_UNSET, INT64_MAX, PROM_CPU};
+    struct prom_progress *p = progress ? progress : &whole;
+    int64_t begin = vpa_loop_monotonic(loop);
+
+    for (; p->next < PROM_KINDS && vpa_loop_monotonic(loop) - begin < p->patience; p->next++)
+        if (fetch(loop, transport, plan, p->next, p->until, history, err) < 0)
+            return -1;
+    if (p->next == PROM_KINDS)
+        history_finish(history);
+    return 0;
 }
 
 int prom_fetch_usage(struct vpa_loop *loop, struct vpa_transport *transport,
                      const struct prom_plan *plan, struct history *history, struct vpa_error *err)
 {
-    return fetch(loop, transport, plan, PROM_LABELS, history, err);
+    for (enum prom_kind kind = PROM_CPU; kind < PROM_LABELS; kind++)
+        if (fetch(loop, transport, plan, kind, VPA_TIME_UNSET, history, err) < 0)
+            return -1;
+    history_finish(history);
+    return 0;
 }
 
 int prom_fetch_range(struct vpa_loop *loop, struct vpa_transport *transport,
                      const struct prom_plan *plan, const struct prom_range *range,
                      enum prom_kind kind, const struct prom_taker *taker, struct vpa_error *err)
 {
-    struct attempt a = {.loop = loop, .kind = kind, .range = range, .taker = taker};
+    struct attempt a = {
+        .loop = loop, .kind = kind, .range = range, .until = VPA_TIME_UNSET, .taker = taker};
 
     return ask(transport, plan, &a, err);
 }

@@ -17,11 +17,17 @@ struct prom_taker {
     void *ctx;
 };
 
+/* How far a history has come that is asked for in several goes. */
+struct prom_progress {
+    vpa_time until;        /* what comes later is not asked for; unset: now */
+    vpa_duration patience; /* after that no further question is begun in this go */
+    enum prom_kind next;   /* question; PROM_KINDS: all are answered */
+};
 /* Fills history, pumping the loop, from answers of HISTORY_ANSWER_MAX each at most. On -1 its
- * content is of no use. */
+ * content is of no use. progress NULL: all of it, until now. */
 int prom_fetch_history(struct vpa_loop *loop, struct vpa_transport *transport,
-                       const struct prom_plan *plan, struct history *history,
-                       struct vpa_error *err) VPA_MUST_CHECK;
+                       const struct prom_plan *plan, struct prom_progress *progress,
+                       struct history *history, struct vpa_error *err) VPA_MUST_CHECK;
 
 /* The same without the labels of pods, for who knows by himself whose pods they are. */
 int prom_fetch_usage(struct vpa_loop *loop, struct vpa_transport *transport,

@@ -198,7 +198,7 @@ static void selector_text(const struct prom_options *o, struct vpa_buf *out)
 }
 
 /* Nothing that comes from flags is escaped: operators rely on it. */
-static void query_text(const struct prom_plan *plan, enum prom_kind kind, struct vpa_buf *out)
+void prom_query(const struct prom_plan *plan, enum prom_kind kind, struct vpa_buf *out)
 {
     const struct prom_options *o = plan->options;
 
@@ -336,7 +336,7 @@ void prom_arguments(const struct prom_plan *plan, enum prom_kind kind, vpa_time 
     struct argument_list list = {.count = 0};
     vpa_auto_buf text = VPA_BUF(TEXT_MAX);
 
-    query_text(plan, kind, &text);
+    prom_query(plan, kind, &text);
     if (kind != PROM_LABELS) {
         prom_range_arguments(plan,
                              &(struct prom_range){.query = vpa_buf_text(&text),

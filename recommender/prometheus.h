@@ -74,6 +74,8 @@ void prom_plan_release(struct prom_plan *plan);
 
 /* "cpu", "memory", "labels": how errors name the query. */
 const char *prom_kind_name(enum prom_kind kind);
+/* The text of the query. */
+void prom_query(const struct prom_plan *plan, enum prom_kind kind, struct vpa_buf *out);
 /* Form arguments, sorted by name; those of the address come along. */
 void prom_arguments(const struct prom_plan *plan, enum prom_kind kind, vpa_time now,
                     struct vpa_buf *out);
@@ -123,6 +125,8 @@ int prom_reader_feed(struct prom_reader *reader, const char *bytes, size_t len,
  * refused fails as on_series said. */
 int prom_reader_finish(struct prom_reader *reader, int status,
                        struct vpa_error *err) VPA_MUST_CHECK;
+/* The first of a whole answer's "warnings", in the arena; NULL: none. */
+const char *prom_reader_warning(const struct prom_reader *reader, struct vpa_arena *arena);
 
 /* An answer that is there whole. No series of one that is no success is given. */
 int prom_parse_answer(enum prom_kind kind, int status, const char *body, size_t len,

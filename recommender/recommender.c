@@ -43,12 +43,12 @@
 #include "checkpoints.h"
 #include "feeder.h"
 #include "metrics.h"
-#include "prom_client.h"
 #include "publish.h"
 #include "query.h"
 #include "refill.h"
 #include "set_clock.h"
 #include "standby.h"
+#include "start_history.h"
 #include "target.h"
 #include "usage.h"
 
@@ -70,6 +70,7 @@ struct recommender {
     struct measures *measures;
     struct recommender_quality quality;
     struct refill *refill;
+    struct start_history *start_history;
     struct feeder *feeder;
     struct vpa_events *events;
     struct query *query;   /* NULL: not asked for */
@@ -189,6 +190,13 @@ struct recommender *recommender_new(const struct recommender_options *options)
                                                     .cluster = r->cluster,
                                                     .connect = options->connect_prometheus,
                                                     .connect_ctx = options->connect_ctx});
+    r->start_history =
+        start_history_new(&(struct start_history_options){.loop = r->loop,
+                                                          .config = r->config,
+                                                          .cluster = r->cluster,
+                                                          .observe = options->observe,
+                                                          .connect = options->connect_prometheus,
+                                                          .connect_ctx = options->connect_ctx});
     r->usage = (struct usage_options){.client = options->metrics,
                                       .config = r->config,
                                       .cluster = r->cluster,
@@ -209,6 +217,7 @@ void recommender_free(struct recommender *r)
     vpa_cluster_free(r->cluster);
     feeder_free(r->feeder);
     refill_free(r->refill);
+    start_history_free(r->start_history);
     algorithms_free(r->algorithms);
     measures_free(r->measures);
     usage_memory_release(&r->usage_memory);
@@ -238,39 +247,10 @@ int recommender_start(struct recommender *r, struct vpa_error *err)
     return 0;
 }
 
-static int fetch_history(struct recommender *r, const struct prom_plan *plan)
-{
-    struct vpa_http_client_options http = {.base_url = plan->origin,
-                                           .insecure = r->config->prometheus.insecure};
-    struct history history;
-    struct vpa_error err;
-    struct vpa_transport *transport =
-        r->options.connect_prometheus(r->options.connect_ctx, &http, &err);
-    int result = -1;
-
-    history_init(&history, plan);
-    if (transport) {
-        result = prom_fetch_history(r->loop, transport, plan, &history, &err);
-        vpa_transport_free(transport);
-    }
-    if (result == 0)
-        history_feed(&history, r->cluster, vpa_loop_now(r->loop));
-    else if (!vpa_loop_is_stopping(r->loop))
-        VPA_ERROR("Cannot get cluster history", VPA_KERR(&err));
-    history_release(&history);
-    return vpa_loop_is_stopping(r->loop) ? -1 : 0;
-}
-
 static int load_prometheus(struct recommender *r, struct vpa_error *err)
 {
-    struct prom_plan plan;
-
-    if (prom_plan_init(&plan, &r->config->prometheus, err) < 0)
+    if (start_history_load(r->start_history, err) < 0)
         return -1;
-    int result = fetch_history(r, &plan);
-    prom_plan_release(&plan);
-    if (result < 0)
-        return vpa_fail(err, VPA_CANCELLED, "stopped");
     feeder_start_pods(r->feeder);
     return feeder_wait(r->feeder, err);
 }
@@ -416,8 +396,10 @@ static void load_new_histories(struct recommender *r)
     int64_t begin = vpa_loop_monotonic(r->loop);
     bool stands_by = is_standby(r);
 
-    if (recommender_uses_prometheus(r->config))
+    if (recommender_uses_prometheus(r->config)) {
+        start_history_pass(r->start_history);
         return;
+    }
     bool again = is_to_load_again(r);
     if (again)
         checkpoints_expect_all(r->checkpoints);
@@ -592,7 +574,7 @@ bool recommender_is_ready(void *ctx, struct vpa_buf *why)
     const char *which = "";
     vpa_duration age = feeder_age(r->feeder, &which);
 
-    if (!vpa_observe_is_fresh(which, age, why))
+    if (!vpa_observe_is_fresh(which, age, why) || start_history_is_awaited(r->start_history, why))
         return false;
     if (r->loaded && (r->passed || !is_standby(r)))
         return true;

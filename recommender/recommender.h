@@ -57,7 +57,8 @@ void recommender_free(struct recommender *r);
 int recommender_start(struct recommender *r, struct vpa_error *err) VPA_MUST_CHECK;
 /* Checkpoints or Prometheus into the model. -1 when the loop was stopped (VPA_CANCELLED) or
  * Prometheus settings cannot be used (VPA_INVALID: the process ends). Checkpoints that cannot be
- * listed are tried again until they can. */
+ * listed are tried again until they can, a history that Prometheus does not give in the passes that
+ * follow (start_history.h). */
 int recommender_load_history(struct recommender *r, struct vpa_error *err) VPA_MUST_CHECK;
 /* One pass of the main loop. */
 void recommender_pass(struct recommender *r);

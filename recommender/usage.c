@@ -8,10 +8,6 @@
 #include "vpa/kube/list.h"
 
 #define METRICS_GROUP_VERSION "metrics.k8s.io/v1beta1"
-/* One that is not there within an interval comes too late; but a server that is only slow may take
- * two minutes, for which health bears with us. */
-#define USAGE_TIMEOUT_MIN (2 * VPA_MINUTE)
-#define USAGE_TIMEOUT_MAX (5 * VPA_MINUTE)
 
 struct reading {
     const struct usage_options *options;
@@ -45,13 +41,6 @@ static void on_pod_metrics(void *ctx, const struct vpa_json *item, struct vpa_sl
     vpa_arena_clear(&r->arena);
 }
 
-static vpa_duration patience(vpa_duration interval)
-{
-    if (interval < USAGE_TIMEOUT_MIN)
-        return USAGE_TIMEOUT_MIN;
-    return interval < USAGE_TIMEOUT_MAX ? interval : USAGE_TIMEOUT_MAX;
-}
-
 static int collect_metrics(const struct usage_options *o, vpa_time now, struct vpa_error *err)
 {
     struct reading reading = {.options = o, .now = now};
@@ -60,7 +49,7 @@ static int collect_metrics(const struct usage_options *o, vpa_time now, struct v
     vpa_kube_path(&path, METRICS_GROUP_VERSION, o->config->common.vpa_object_namespace, "pods",
                   NULL, NULL);
     struct vpa_list_request request = {.path = vpa_buf_text(&path),
-                                       .timeout = patience(o->config->interval),
+                                       .timeout = usage_patience(o->config->interval),
                                        .with_unreadable = true};
     int result = vpa_list_each(o->client, &request, on_pod_metrics, &reading, err);
     if (reading.unusable > 1)

@@ -11,8 +11,21 @@ static void report(const struct usage_sample *s, enum vpa_kind kind, const struc
           VPA_KERR(err));
 }
 
+#define PATIENCE_MIN (2 * VPA_MINUTE)
+#define PATIENCE_MAX (5 * VPA_MINUTE)
+
+vpa_duration usage_patience(vpa_duration interval)
+{
+    if (interval < PATIENCE_MIN)
+        return PATIENCE_MIN;
+    return interval < PATIENCE_MAX ? interval : PATIENCE_MAX;
+}
+
 void usage_memory_release(struct usage_memory *memory)
 {
+    free(memory->cut.ns);
+    free(memory->cut.vpa);
+    free(memory->cut.pod);
     VPA_TABLE_RELEASE(&memory->failing, free);
 }
 
@@ -40,6 +53,7 @@ void usage_add(const struct usage_options *options, const struct usage_sample *s
         return;
     if (vpa_cluster_add_sample(&to, VPA_KIND_CPU, time, s->cpu_millis, now, &err) < 0)
         report(s, VPA_KIND_CPU, &err);
-    if (vpa_cluster_add_sample(&to, VPA_KIND_MEMORY, time, s->memory_bytes, now, &err) < 0)
+    if (!s->lacks_memory &&
+        vpa_cluster_add_sample(&to, VPA_KIND_MEMORY, time, s->memory_bytes, now, &err) < 0)
         report(s, VPA_KIND_MEMORY, &err);
 }

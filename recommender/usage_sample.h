@@ -13,7 +13,13 @@ struct usage_memory {         /* from pass to pass; zeroed at first */
     size_t unaskable;         /* pods that cannot be asked for, in the last reading */
     struct failures unknown;  /* containers, of the reading under way */
     struct vpa_table failing; /* namespaces whose external metrics failed in the last hour */
+    struct {                  /* the last pod that was asked for before time was up */
+        char *ns, *vpa, *pod; /* NULL: the last reading came to its end */
+    } cut;
 };
+/* How long a reading may take. One that is not there within an interval comes too late; but a
+ * server that is only slow may take two minutes, for which health bears with us. */
+vpa_duration usage_patience(vpa_duration interval);
 void usage_memory_release(struct usage_memory *memory);
 
 struct usage_options { /* all borrowed */
@@ -30,6 +36,7 @@ struct usage_sample {
     vpa_time time;
     vpa_amount cpu_millis;
     vpa_amount memory_bytes;
+    bool lacks_memory; /* it was not told: there is no sample of it */
 };
 /* When something happened that a node has dated: its clock may be wrong. A time that has not come
  * yet outweighs all others, doubled with each half-life until then, and what comes after it is

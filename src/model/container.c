@@ -195,3 +195,30 @@ bool vpa_container_resume(struct vpa_container_state *c, struct vpa_aggregate *a
     vpa_aggregate_add_memory(a, interval->end, stored);
     return true;
 }
+
+/* Its times; those that c has are later. */
+static void take_times(struct vpa_container_state *c, const struct vpa_container_state *past)
+{
+    for (size_t i = VPA_LAST_CPU; i <= VPA_LAST_MEMORY; i++) {
+        if (vpa_time_is_unset(vpa_container_time(c, (enum vpa_container_time)i)))
+            set_time(c, (enum vpa_container_time)i,
+                     vpa_container_time(past, (enum vpa_container_time)i));
+    }
+}
+
+void vpa_container_join(struct vpa_container_state *c, struct vpa_aggregate *a,
+                        const struct vpa_container_state *past)
+{
+    vpa_time end = vpa_container_time(c, VPA_WINDOW_END);
+    vpa_time past_end = vpa_container_time(past, VPA_WINDOW_END);
+
+    take_times(c, past);
+    if (vpa_time_is_unset(past_end) || vpa_container_time(c, VPA_LAST_MEMORY) >= past_end)
+        return;
+    vpa_aggregate_subtract_memory(a, past_end, past->memory_peak);
+    if (!vpa_time_is_unset(end))
+        vpa_aggregate_subtract_memory(a, end, vpa_amount_max(c->memory_peak, c->oom_peak));
+    c->memory_peak = vpa_amount_max(c->memory_peak, past->memory_peak);
+    set_time(c, VPA_WINDOW_END, past_end);
+    vpa_aggregate_add_memory(a, past_end, vpa_amount_max(c->memory_peak, c->oom_peak));
+}

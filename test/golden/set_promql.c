@@ -270,7 +270,7 @@ static void run_fetch(struct golden_case *c)
     vpa_buf_init(&server.requests, 16 << 20);
     vpa_buf_putc(&server.requests, '[');
     history_init(&history, &plan);
-    int result = prom_fetch_history(loop, transport, &plan, &history, &err);
+    int result = prom_fetch_history(loop, transport, &plan, NULL, &history, &err);
     vpa_buf_putc(&server.requests, ']');
     golden_marker(c, "panic");
     if (GOLDEN_OUT(c, "panic")) { /* the reference crashes: not crashing is the point */

@@ -9,6 +9,7 @@
 #include "model_fixture.h"
 #include "../../recommender/external.h"
 #include "../../recommender/usage.h"
+#include "../../src/model/cluster_private.h"
 
 #include "vpa/base/str.h"
 
@@ -32,6 +33,8 @@ static struct {
     bool frozen;            /* namespaces that begin with "slow" get no answer */
     char asked[16];         /* the last letter of each namespace that was asked */
     const char *many;       /* instead of the answer for either metric; NULL: none */
+    vpa_duration delay;     /* of each answer */
+    const char *lacking;    /* the metric that has no items; NULL: none */
 } server;
 
 static struct {
@@ -60,12 +63,16 @@ static void serve(void *ctx, const struct vpa_memory_request *q, struct vpa_memo
     const char *ns = strstr(q->path, "/namespaces/") + strlen("/namespaces/");
     server.asked[server.queries] = ns[strcspn(ns, "/") - 1];
     snprintf(server.selectors[server.queries], sizeof(server.selectors[0]), "%s", selector);
+    if (server.delay)
+        vpa_memory_reply_delay(r, server.delay);
     if (server.queries++ == server.fails_at)
         vpa_memory_reply_status(r, 403, NULL, "no");
     else if (server.frozen && strstr(q->path, "/namespaces/slow-"))
         vpa_memory_reply_delay(r, VPA_HOUR);
     else if (strstr(q->path, "/namespaces/odd/"))
         vpa_memory_reply_status(r, 400, NULL, "bad_data: unexpected character");
+    else if (server.lacking && vpa_str_ends_with(q->path, server.lacking))
+        vpa_memory_reply_json(r, 200, "{\"items\":[]}");
     else if (server.many)
         vpa_memory_reply_json(r, 200, server.many);
     else if (server.zoo && vpa_str_ends_with(q->path, "/namespaces/zoo/cpu"))
@@ -158,6 +165,30 @@ TEST(a_metric_without_a_name_is_nothing) {
     ck_assert_int_eq(server.queries, 1);
     ck_assert_int_eq(heard.cpu, 0);
     ck_assert_int_eq(heard.memory, 3 * MI);
+}
+
+/* A pod whose memory is not measured yet has no memory sample: one of 0 would begin the interval,
+ * and after a peak of 0 none counts until it ends. CPU counts as 0 then, as upstream has it. */
+TEST(what_is_not_measured_yet_is_no_sample) {
+    put_pod("p1");
+    server.lacking = "memory";
+    ck_assert_int_eq(collect(), 0);
+    ck_assert_int_eq(heard.count, 1);
+    ck_assert_int_eq(heard.cpu, 1500);
+    server.queries = 0;
+    server.lacking = NULL;
+    ck_assert_int_eq(collect(), 0);
+    ck_assert_int_eq(heard.count, 2); /* the CPU is of the same time */
+    const struct vpa_aggregate *a =
+        &vpa_pods_find(cluster, "ns", "p1")->containers[0].member->state;
+    ck_assert_double_gt(vpa_decay_percentile(&a->memory, 0.9), 0);
+
+    put_pod("p2");
+    server.queries = heard.count = 0;
+    server.lacking = "cpu";
+    ck_assert_int_eq(collect(), 0);
+    ck_assert_int_eq(heard.count, 3); /* all but the CPU of p1, which is not new */
+    ck_assert_int_eq(heard.cpu, 0);
 }
 
 /* What was read before a failure is kept, the rest of the namespace is asked for in the next pass.
@@ -263,6 +294,33 @@ TEST_TIMES(a_reading_that_was_given_up_is_none, 2) {
     ck_assert_int_eq(usage_collect(&options, vpa_loop_now(loop)), !given_up);
     ck_assert_int_eq(heard.count, 2); /* what was read counts all the same */
     server.frozen = false;
+}
+
+/* A server that is good and slow: a reading ends in time, and two of them ask for all pods. */
+TEST(a_slow_reading_goes_on_in_the_next_pass) {
+    put_pod("p1");
+    put_pod("p2");
+    put_pod("p3");
+    put_elsewhere("zoo", "p1");
+    server.zoo = true;
+    server.delay = 35 * VPA_SECOND;
+    vpa_time begin = vpa_loop_now(loop);
+    capture_log(0);
+    ck_assert_int_eq(collect(), 1);
+    ck_assert_int_le(vpa_time_sub(vpa_loop_now(loop), begin), 4 * VPA_MINUTE);
+    ck_assert_int_eq(server.queries, 4);
+    ck_assert_int_eq(heard.count, 4);
+    ck_assert_uint_eq(logged("Reading external metrics takes too long"), 1);
+    server.queries = 0;
+    ck_assert_int_eq(collect(), 0);
+    ck_assert_int_eq(server.queries, 4);
+    ck_assert_str_eq(server.selectors[0], "app=web,pod=p3,tier=x");
+    ck_assert_int_eq(heard.count, 8);
+    server.queries = 0; /* from the beginning */
+    server.delay = 0;
+    ck_assert_int_eq(collect(), 0);
+    ck_assert_int_eq(server.queries, 8);
+    ck_assert_str_eq(server.selectors[0], "app=web,pod=p1,tier=x");
 }
 
 /* A pod that no selector can name goes without usage, the others have theirs. */

@@ -426,6 +426,88 @@ TEST(feeds_the_model) {
     vpa_aggregation_release(&aggregation);
 }
 
+static struct vpa_cluster *cluster_of(const struct vpa_aggregation *aggregation)
+{
+    struct vpa_cluster *cluster =
+        vpa_cluster_new(&(struct vpa_cluster_options){.aggregation = aggregation});
+
+    vpa_cluster_put_bare_pod(cluster, "n", "p", &(struct vpa_labels){.present = true},
+                             VPA_PHASE_RUNNING, 0);
+    ck_assert_int_eq(vpa_cluster_put_container(cluster, "n", "p", "c", 0, NULL), 0);
+    return cluster;
+}
+
+/* Three hours from `first` on. */
+static void sample_live(struct vpa_cluster *cluster, int64_t first)
+{
+    struct vpa_sample_target to;
+    struct vpa_error err;
+
+    ck_assert_int_eq(
+        vpa_cluster_container(cluster, &(struct vpa_container_name){"n", "p", "c"}, 0, &to, &err),
+        0);
+    for (int64_t t = first; t < first + 3 * 3600; t += 60) {
+        vpa_time at = vpa_time_from_unix(t, 0);
+
+        ck_assert_int_eq(vpa_cluster_add_sample(&to, VPA_KIND_CPU, at, 100 + t % 7, at, &err), 0);
+        ck_assert_int_eq(
+            vpa_cluster_add_sample(&to, VPA_KIND_MEMORY, at, 3000000 + t % 7, at, &err), 0);
+    }
+}
+
+/* Weights are relative to the time of the first sample. */
+static void assert_same_shares(const struct vpa_histogram *a, const struct vpa_histogram *b)
+{
+    for (uint32_t i = 0; i < 170; i++)
+        ck_assert_double_eq_tol(vpa_histogram_weight(a, i) / a->total,
+                                vpa_histogram_weight(b, i) / b->total, 1e-9);
+}
+
+static void assert_same(struct vpa_cluster *a, struct vpa_cluster *b)
+{
+    const struct vpa_aggregate *x = &vpa_pods_find(a, "n", "p")->containers[0].member->state;
+    const struct vpa_aggregate *y = &vpa_pods_find(b, "n", "p")->containers[0].member->state;
+
+    ck_assert_int_eq(x->sample_count, y->sample_count);
+    ck_assert(x->first_sample == y->first_sample);
+    ck_assert(x->last_sample == y->last_sample);
+    assert_same_shares(&x->cpu.h, &y->cpu.h);
+    assert_same_shares(&x->memory.h, &y->memory.h);
+}
+
+static const char *const pasts[] = {"9e7", "1000"}; /* above and below what is sampled */
+
+/* Fed before the samples or after them, it comes to the same: all count, and once. */
+TEST_EACH(a_late_history_is_as_good, pasts) {
+    struct vpa_aggregation aggregation;
+    struct prom_plan plan;
+    struct history history;
+    struct vpa_error err;
+    vpa_auto_buf memory = VPA_BUF(4096);
+
+    vpa_aggregation_init(&aggregation);
+    struct vpa_cluster *early = cluster_of(&aggregation), *late = cluster_of(&aggregation);
+    ck_assert_int_eq(prom_plan_init(&plan, &options, &err), 0);
+    history_init(&history, &plan);
+    vpa_buf_printf(&memory, MATRIX(SERIES("[1768305600,\"5e7\"],[1768431600,\"%s\"]")), pasts[_i]);
+    add(&history, PROM_CPU, MATRIX(SERIES("[1768305600,\"1\"],[1768431600,\"2\"]")));
+    add(&history, PROM_MEMORY, vpa_buf_text(&memory));
+    history_finish(&history);
+    history_feed(&history, early, vpa_time_from_unix(T0, 0));
+    sample_live(early, T0);
+    sample_live(late, T0);
+    history_feed_late(&history, late, vpa_time_from_unix(T0 + 3 * 3600, 0));
+    assert_same(early, late);
+    sample_live(early, T0 + 86400);
+    sample_live(late, T0 + 86400);
+    assert_same(early, late);
+    history_release(&history);
+    prom_plan_release(&plan);
+    vpa_cluster_free(early);
+    vpa_cluster_free(late);
+    vpa_aggregation_release(&aggregation);
+}
+
 /* ---- what is fetched ---- */
 
 static void answer_backwards(void *ctx, const struct vpa_memory_request *q,
@@ -474,7 +556,7 @@ TEST(an_error_names_the_question) {
 
     ck_assert_int_eq(prom_plan_init(&plan, &options, &err), 0);
     history_init(&history, &plan);
-    ck_assert_int_eq(prom_fetch_history(loop, transport, &plan, &history, &err), -1);
+    ck_assert_int_eq(prom_fetch_history(loop, transport, &plan, NULL, &history, &err), -1);
     ck_assert_str_eq(
         err.text,
         "cannot read last labels: cannot get container ID from labels {ns=\"n\"}: no pod label");

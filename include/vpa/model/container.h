@@ -53,5 +53,10 @@ bool vpa_container_open_peak(const struct vpa_container_state *c, vpa_time now, 
  * and nothing changes, when it is in another one of its own, or knows as large a peak. */
 bool vpa_container_resume(struct vpa_container_state *c, struct vpa_aggregate *a,
                           const struct vpa_open_interval *interval, vpa_time now);
+/* past: of the same container and aggregate, whose samples came late and are older than those of c.
+ * c goes on with the interval of the past that all of its own samples are in, as if they had come
+ * in order. */
+void vpa_container_join(struct vpa_container_state *c, struct vpa_aggregate *a,
+                        const struct vpa_container_state *past);
 
 #endif
