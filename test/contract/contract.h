@@ -15,6 +15,7 @@ struct runner {
     const char *ca_file;
     unsigned minor;
     bool verbose;
+    bool lagging; /* the server has caches, which may be behind its store */
     struct user_token users[8];
     size_t user_count;
     struct hook *hook;

@@ -24,6 +24,8 @@ static const char help[] = "contract [options] DIR URL: replays recorded answers
                            "  --compact URL       a POST to this (a path of the server, or an "
                            "address) makes it forget all old versions\n"
                            "  --ca FILE           CA of the server\n"
+                           "  --lagging           of a real server, whose caches may be behind: "
+                           "what reads or was refused, and differs, is repeated for a while\n"
                            "  --controllers       replay the scenarios that need the workload "
                            "controllers, and only those\n"
                            "  --topic NAME        only this topic (repeatable)\n"
@@ -123,11 +125,15 @@ static int replay_all(struct runner *r, const struct settings *s, const char *di
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"help", no_argument, NULL, 'h'},        {"minor", required_argument, NULL, 'm'},
-        {"token", required_argument, NULL, 't'}, {"compact", required_argument, NULL, 'c'},
-        {"ca", required_argument, NULL, 'a'},    {"controllers", no_argument, NULL, 'C'},
-        {"topic", required_argument, NULL, 'T'}, {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"help", no_argument, NULL, 'h'},
+                                            {"minor", required_argument, NULL, 'm'},
+                                            {"token", required_argument, NULL, 't'},
+                                            {"compact", required_argument, NULL, 'c'},
+                                            {"ca", required_argument, NULL, 'a'},
+                                            {"controllers", no_argument, NULL, 'C'},
+                                            {"topic", required_argument, NULL, 'T'},
+                                            {"lagging", no_argument, NULL, 'l'},
+                                            {NULL, 0, NULL, 0}};
     struct runner r = {.minor = 36};
     struct settings s = {0};
     int opt;
@@ -156,6 +162,9 @@ int main(int argc, char **argv)
             break;
         case 'a':
             r.ca_file = optarg;
+            break;
+        case 'l':
+            r.lagging = true;
             break;
         case 'C':
             s.controllers = true;

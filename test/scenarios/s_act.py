@@ -114,6 +114,7 @@ def scenario_webhook_away(make):
         pod = until(replaced, 60, "the pod is recreated")
         assert patched(pod) == expected, pod["metadata"]
 
+    cluster.webhook_knows()
     replace(True)
     webhook.kill()
     replace(False)
@@ -204,8 +205,13 @@ def scenario_calls(make):
     until(lambda: cluster.recommendation(NAMESPACE, "mongodb"), 90, "a recommendation")
     until(lambda: len(live(cluster, app="orders")) == 2 and not any(map(boosted, live(cluster, app="orders"))), 120,
           "the boost of orders is taken back")
-    time.sleep(2)
-    cluster.plane.requests("x", reset=True)
+
+    def quiet():
+        """The updater has nothing to write for two minutes of cluster time."""
+        cluster.plane.requests("x", reset=True)
+        time.sleep(2)
+        return all(verb in ("get", "list", "watch") for verb, _ in cluster.plane.requests("vpa-updater", reset=True))
+    until(quiet, 60, "all is said and done")
     before = cluster.metrics("recommender")
     cluster.wait_passes("recommender", 8)
     after = cluster.metrics("recommender")
@@ -235,3 +241,6 @@ def scenario_stop(make):
         assert process.stop(seconds=5) == 0, (name, process.text()[-1500:])
     lease = cluster.client.get("Lease", "vpa-recommender-lease", "kube-system")
     assert not lease["spec"].get("holderIdentity"), lease
+
+
+scenario_stop.preset = "release"  # five seconds are a promise of what is shipped

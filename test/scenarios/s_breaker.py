@@ -31,7 +31,7 @@ def begin(bed, patience=None, **target):
 
 def paused(bed):
     """The condition, or None."""
-    found = bed.client.find("VerticalPodAutoscaler", "app", NAMESPACE)["status"].get("conditions") or []
+    found = bed.client.get("VerticalPodAutoscaler", "app", NAMESPACE).get("status", {}).get("conditions") or []
     return next((c for c in found if c["type"] == "EvictionsPaused" and c["status"] == "True"), None)
 
 

@@ -92,7 +92,7 @@ def webhook(cluster, name="vpa-webhook-config"):
 
 
 def webhook_ca(cluster, name="vpa-webhook-config"):
-    return webhook(cluster, name)["clientConfig"].get("caBundle")
+    return (webhook(cluster, name) or {"clientConfig": {}})["clientConfig"].get("caBundle")
 
 
 def secret(cluster, name="vpa-tls-certs"):

@@ -88,8 +88,8 @@ def unknown_recommender(cluster, namespace):
 
 
 def seconds(cluster, count):
-    """Durations of boosts: cluster seconds; a real server's take a quarter."""
-    return count if cluster.tier == "sim" else count // 4
+    """Durations of boosts, so long that there is time to look: 20 seconds of the simulator pass in one."""
+    return count * 4 if cluster.tier == "sim" else count // 4
 
 
 def boost(cluster, duration):
@@ -102,16 +102,10 @@ def boosted(cluster, namespace, containers, **vpa):
     hamster.create(containers, 0, IDLENESS)
     hamster.vpa(mode="InPlaceOrRecreate", **vpa)
     cluster.start.wait()
-    until(lambda: knows(cluster, namespace), 60, "the webhook knows the VPA")
+    cluster.webhook_knows()
     hamster.change(replicas=1)
     until(lambda: len(hamster.pods()) == 1, 60, "the pod")
     return hamster
-
-
-def knows(cluster, namespace):
-    """Whether the recommender has seen the VPA: then the webhook, which watches as well, has it too."""
-    found = cluster.client.get("VerticalPodAutoscaler", "hamster-vpa", namespace)
-    return (found.get("status") or {}).get("observedGeneration") == found["metadata"]["generation"]
 
 
 def boost_and_back(cluster, namespace):

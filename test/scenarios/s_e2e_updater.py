@@ -81,15 +81,9 @@ def follows(cluster, namespace):
     """U9: follows a changed recommendation"""
     hamster, before = started(cluster, namespace, SMALL, mode="InPlace")
     hamster.wait_resized(before, check=shown(MIDDLE))
-    vpa = cluster.client.get("VerticalPodAutoscaler", "hamster-vpa", namespace)
     more = amounts("300m", "200Mi")
-    vpa["status"]["recommendation"] = {"containerRecommendations": [recommendation(**more)]}
-    cluster.client.request("PUT", f"{vpa_path(namespace)}/status", vpa)
+    hamster.seed(recommendation(**more))
     hamster.wait_resized(before, check=shown(more))
-
-
-def vpa_path(namespace):
-    return f"/apis/autoscaling.k8s.io/v1/namespaces/{namespace}/verticalpodautoscalers/hamster-vpa"
 
 
 def out_of_memory(cluster, namespace, threshold):

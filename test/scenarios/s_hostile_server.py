@@ -8,7 +8,7 @@ import time
 from cluster import DAEMONS, until
 
 MANY = 600  # a listener holds 512
-STOP_SECONDS = 5
+STOP_SECONDS, CHECKED_STOP_SECONDS = 5, 15  # a build that is not what is shipped looks for leaks first
 REVIEW = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": {
     "uid": "from-a-test", "requestKind": {"kind": "Pod"}, "resource": {"group": "", "version": "v1", "resource": "pods"},
     "operation": "CREATE", "object": {"metadata": {"name": "p"}, "spec": {"containers": []}}}}
@@ -49,12 +49,12 @@ def probe(cluster, name, path="/health-check"):
     assert status == 200, (name, path, status, body)
 
 
-def stop_quickly(daemon):
+def stop_quickly(make, daemon):
     begin = time.monotonic()
     status = daemon.stop()
     seconds = time.monotonic() - begin
     assert status == 0, status
-    assert seconds < STOP_SECONDS, seconds
+    assert seconds < (STOP_SECONDS if make.preset == "release" else CHECKED_STOP_SECONDS), seconds
 
 
 def scenario_hostile_server_webhook(make):
@@ -70,7 +70,7 @@ def scenario_hostile_server_webhook(make):
         hang_up(held)
         review(cluster)
     held = crowd(cluster.webhook_port) + crowd(cluster.addresses["admission-controller"].port, HALF_HTTP)
-    stop_quickly(daemon)
+    stop_quickly(make, daemon)
     hang_up(held)
 
 
@@ -87,5 +87,5 @@ def scenario_hostile_server_plain(make):
             probe(cluster, name, "/metrics")
             if first != HALF_HTTP:
                 hang_up(held)
-        stop_quickly(daemon)
+        stop_quickly(make, daemon)
         hang_up(held)

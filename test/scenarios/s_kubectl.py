@@ -71,7 +71,7 @@ def use_kubectl(make, built):
     assert "mongodb-0" in top and "Mi" in top, top
     wide = kubectl("-n", NAMESPACE, "get", "pods", "-o", "wide")
     assert "Running" in wide and "node-" in wide, wide
-    watched = kubectl("-n", NAMESPACE, "get", "vpa", "web", "-w", "--request-timeout=2s")
+    watched = kubectl("-n", NAMESPACE, "get", "vpa", "web", "-w", "--request-timeout=10s")
     assert watched.splitlines()[1].startswith("web"), watched
     refused = kubectl("apply", "-f", "-", fails=True, text=json.dumps({
         "apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler",

@@ -40,10 +40,10 @@ def scenario_shadow(make):
     make.say("\n".join(shadow.text()[shadow.text().rindex("shadow: "):].splitlines()))
 
     def samples():
-        found = cluster.client.find("VerticalPodAutoscalerCheckpoint", "web-web", NAMESPACE)
-        return found["status"]["totalSamplesCount"]
+        found = cluster.client.get("VerticalPodAutoscalerCheckpoint", "web-web", NAMESPACE)
+        return found.get("status", {}).get("totalSamplesCount", 0)
     for again in (cluster.start_daemon("recommender"), other):  # the switch, and back: the history goes on
-        before = samples()
+        before = until(samples, 60, "a history")
         if again is other:
             other.start()
         until(lambda: samples() > before, 60, "the history grows")

@@ -7,6 +7,7 @@ import re
 import ssl
 import threading
 import time
+import traceback
 
 import certs
 from clockfile import ClockFile
@@ -206,9 +207,15 @@ class Enforcer(threading.Thread):
 
     def __init__(self, cluster):
         super().__init__(daemon=True)
-        self.cluster, self.stopping, self.writes = cluster, threading.Event(), 0
+        self.cluster, self.stopping, self.writes, self.problems = cluster, threading.Event(), 0, []
 
     def run(self):
+        try:
+            self.insist()
+        except Exception:  # whatever it is, who waits for this thread is to know
+            self.problems.append(traceback.format_exc())
+
+    def insist(self):
         while not self.stopping.wait(0.1):
             found = registration(self.cluster)
             selector = found and found["webhooks"][0]["namespaceSelector"]
@@ -275,6 +282,7 @@ def scenario_webhook_enforcer(make):
     assert enforcer.writes == writes, "the label keeps it away"
     enforcer.stopping.set()
     enforcer.join()
+    assert not enforcer.problems, enforcer.problems[0]
 
 
 def scenario_webhook_owners(make):
@@ -407,6 +415,12 @@ class Load:
             thread.start()
 
     def run(self, number):
+        try:
+            self.ask(number)
+        except Exception:  # whatever it is, who stops this is to know
+            self.problems.append(traceback.format_exc())
+
+    def ask(self, number):
         pod = json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p{number}", "namespace": NAMESPACE},
                           "spec": {"containers": [{"name": "c", "image": "none"}]}}).encode()
         due = time.monotonic()
@@ -460,11 +474,11 @@ def scenario_webhook_certificates(make):
     make.say(f"{rotations} rotations under {rate:.0f} admissions a second ({sum(load.counts)}), {len(load.problems)} failed")
     assert not load.problems, load.problems[:3]
     last = replicas.secret()
-    until(lambda: replicas.bundle() == last["ca.crt"] or last != replicas.secret(), 10, "the old CAs are forgotten")
+    until(lambda: replicas.bundle() == last["ca.crt"] or last != replicas.secret(), 60, "the old CAs are forgotten")
     for process, before in zip(replicas.processes, said):
         text = process.text()[before:]
         assert "is repaired" not in text and "cannot use the webhook" not in text, text[-3000:]
-    assert replicas.age_of_lease() < STALE
+    until(lambda: replicas.age_of_lease() < STALE, 60, "the Lease is still renewed")
 
 
 def give_the_nameless(cluster, account):

@@ -284,7 +284,8 @@ static const struct {
 
 TEST_EACH(survives_rude_servers, rudeness) {
     struct rude r = {.bytes = rudeness[_i].bytes};
-    const struct vpa_http_request request = {.method = "GET", .target = "/", .timeout = VPA_SECOND};
+    vpa_duration timeout = (rudeness[_i].then == SILENT ? 2 : 30) * VPA_SECOND;
+    const struct vpa_http_request request = {.method = "GET", .target = "/", .timeout = timeout};
 
     r.then = rudeness[_i].then;
     rude_start(&r);

@@ -101,6 +101,7 @@ def sentinel(namespace):
                   "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}}}},
         {"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler", "metadata": meta,
          "spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "sentinel"},
+                  "recommenders": [{"name": "nobody"}],  # one that runs must not replace what is written here
                   "updatePolicy": {"updateMode": "Initial"}}},
     ], {"apiVersion": "v1", "kind": "Pod", "metadata": {**meta, "labels": labels}, "spec": {"containers": [container]}}
 

@@ -72,6 +72,8 @@ def replay(cluster, folder, minor, controllers):
         command += ["--token", f"{name}={secret}"]
     if cluster.plane.ca:
         command += ["--ca", cluster.plane.ca]
+    if cluster.tier != "sim":
+        command.append("--lagging")
     if controllers:
         command.append("--controllers")
     try:

@@ -145,12 +145,15 @@ class Client:
 
 
 def until(condition, seconds, what, every=0.1):
-    """Polls until condition() is true and returns its value; fails with `what` and the last value otherwise."""
-    deadline, last = time.monotonic() + seconds, None
+    """Polls until condition() is true and returns its value; fails with `what` and the last value otherwise.
+
+    What condition() reads may not be there yet: that None has no members, a list no first item, is no end of the wait.
+    """
+    deadline, last, problem = time.monotonic() + seconds, None, None
     while time.monotonic() < deadline:
         try:
             last = condition()
-        except (ApiError, OSError, http.client.HTTPException) as error:
+        except (ApiError, OSError, http.client.HTTPException, TypeError, KeyError, IndexError) as error:
             last = None
             problem = error
         else:
@@ -158,4 +161,5 @@ def until(condition, seconds, what, every=0.1):
             if last:
                 return last
         time.sleep(every)
-    raise AssertionError(f"not within {seconds} s: {what}" + (f" ({problem})" if problem else f" (last: {last!r})"))
+    raise AssertionError(f"not within {seconds} s: {what}" +
+                         (f" ({problem!r})" if problem else f" (last: {last!r})")) from problem
