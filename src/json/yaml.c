@@ -321,7 +321,6 @@ static int read_document(struct reader *r, const struct vpa_json **root)
         return -1;
     result = put_value(r, &w, &event);
     VPA_TABLE_RELEASE(&r->anchors, free);
-    r->repeated = 0;
     yaml_event_delete(&event);
     if (result < 0 || next_event(r, &event) < 0)
         return -1;

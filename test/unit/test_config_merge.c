@@ -92,6 +92,13 @@ TEST_EACH(merges, cases) {
     vpa_kube_config_free(config);
 }
 
+TEST(names_the_file_that_nobody_has) {
+    unsetenv("KUBERNETES_SERVICE_HOST");
+    ck_assert_ptr_null(merged(NULL));
+    ck_assert_msg(strstr(err.text, "one: No such file or directory: unable to load in-cluster"),
+                  "%s", err.text);
+}
+
 TEST(says_which_context_it_took) {
     struct vpa_kube_config *config;
 

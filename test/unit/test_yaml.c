@@ -152,6 +152,25 @@ TEST(bounds_what_aliases_repeat) {
     ck_assert_str_eq(err.text, "line 7: aliases repeat too much");
 }
 
+/* A thousand documents of half as much as there may be are no way around it. */
+TEST(bounds_what_aliases_repeat_in_all_documents) {
+    const struct vpa_json *const *all;
+    const struct vpa_json *root;
+    struct vpa_error err;
+    vpa_auto_buf text = VPA_BUF(1 << 20);
+    size_t count;
+
+    for (int i = 0; i < 3; i++) {
+        vpa_buf_printf(&text, "---\n- &a '%0*d'\n", 1022, 0);
+        for (size_t k = 0; k < VPA_YAML_REPEATED_MAX / 2048; k++)
+            vpa_buf_puts(&text, "- *a\n");
+    }
+    ck_assert_int_lt(vpa_yaml_parse_all(&arena, vpa_buf_text(&text), text.len, &all, &count, &err),
+                     0);
+    ck_assert_msg(strstr(err.text, "aliases repeat too much") != NULL, "%s", err.text);
+    ck_assert_int_lt(vpa_yaml_parse(&arena, vpa_buf_text(&text), text.len, &root, &err), 0);
+}
+
 /* "[x...]" and as many aliases of 1024 bytes as there may be, then one more. */
 TEST(bounds_what_aliases_repeat_exactly) {
     enum { LEN = 1024, MOST = VPA_YAML_REPEATED_MAX / LEN };

@@ -16,7 +16,7 @@
 
 /* Longest text that is read. */
 #define VPA_YAML_MAX (16 << 20)
-/* What the aliases of a document stand for at most, as JSON. */
+/* What the aliases of a text stand for at most, as JSON, in all its documents. */
 #define VPA_YAML_REPEATED_MAX ((size_t)1 << 20)
 
 /* Exactly one document (an empty text gives null). */
