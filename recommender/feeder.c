@@ -82,9 +82,12 @@ static void load_vpa(struct feeder *f, const struct vpa_object *object, struct v
     struct vpa_autoscaler *v =
         vpa_cluster_put_vpa(f->options.cluster, object, target.resolved ? &target.selector : NULL,
                             target.unsupported, now);
-    if (is_new && (!recommender_uses_prometheus(f->options.config) ||
-                   object->recommendation.container_count > 0))
+    bool is_checkpointed = !recommender_uses_prometheus(f->options.config);
+    bool has_nothing = object->recommendation.container_count == 0;
+    if (is_new && (is_checkpointed || !has_nothing))
         vpa_autoscaler_set_awaits_history(v, true);
+    else if (!is_checkpointed && has_nothing) /* made anew, or emptied: nothing is to be kept */
+        vpa_autoscaler_set_awaits_history(v, false);
     algorithms_apply(f->options.algorithms, v, now);
 }
 

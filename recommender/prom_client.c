@@ -18,7 +18,7 @@ struct attempt {
     const struct prom_range *range; /* NULL: the kind's own question */
     vpa_time until;                 /* of that question; unset: now */
     const struct prom_taker *taker;
-    struct history *history; /* takes the first warning; may be NULL */
+    struct history *history;    /* takes the first warning; may be NULL */
     struct prom_reader *reader; /* of what comes with a success */
     const char *method;
     vpa_time started;

@@ -457,6 +457,8 @@ static void collect_usage(struct recommender *r, int64_t begin)
     bool stood_by = is_standby(r);
     bool has_usage = usage_collect(&r->usage, time_of_samples(r));
 
+    if (r->options.observe) /* a slow server of metrics took that time, and it has an end */
+        vpa_observe_activity(r->options.observe);
     if (stood_by && r->standby)
         standby_note_usage(r->standby, begin, has_usage);
 }

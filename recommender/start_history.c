@@ -54,6 +54,20 @@ static void drop(struct start_history *h)
     h->progress.next = PROM_CPU;
 }
 
+/* What recommendations were made of is somewhere: a disk that was lost, a job of another name and a
+ * store that is away look alike. */
+static int check_content(const struct start_history *h, struct vpa_error *err)
+{
+    struct history_size size = history_size(&h->history);
+    vpa_auto_buf query = VPA_BUF(QUERY_MAX);
+
+    if (h->progress.next != PROM_KINDS || size.cpu > 0 || size.memory > 0)
+        return 0;
+    prom_query(&h->plan, PROM_CPU, &query);
+    return vpa_fail(err, VPA_INVALID, "the answers have no sample of a container: %s",
+                    vpa_buf_text(&query));
+}
+
 static int ask(struct start_history *h, struct vpa_error *err)
 {
     const struct start_history_options *o = &h->options;
@@ -65,12 +79,7 @@ static int ask(struct start_history *h, struct vpa_error *err)
         return -1;
     int result = prom_fetch_history(o->loop, transport, &h->plan, &h->progress, &h->history, err);
     vpa_transport_free(transport);
-    return result;
-}
-
-static bool is_complete(const struct start_history *h)
-{
-    return h->progress.next == PROM_KINDS;
+    return result < 0 ? -1 : check_content(h, err);
 }
 
 /* ---- what came ---- */
@@ -124,11 +133,11 @@ int start_history_load(struct start_history *h, struct vpa_error *err)
 
     if (prom_plan_init(&h->plan, &h->options.config->prometheus, err) < 0)
         return -1;
-    h->begin = vpa_loop_monotonic(loop);
     h->progress = (struct prom_progress){VPA_TIME_UNSET, INT64_MAX, PROM_CPU};
     if (ask(h, &failure) < 0) {
         fail(h, &failure);
         h->progress.until = vpa_loop_now(loop);
+        h->begin = vpa_loop_monotonic(loop);
     } else {
         report(h);
         history_feed(&h->history, h->options.cluster, vpa_loop_now(loop));
@@ -160,7 +169,7 @@ static void ask_again(struct start_history *h)
     h->progress.patience = START_HISTORY_PATIENCE;
     if (ask(h, &err) < 0) {
         fail(h, &err);
-    } else if (is_complete(h)) {
+    } else if (h->progress.next == PROM_KINDS) {
         report(h);
         history_feed_late(&h->history, h->options.cluster, vpa_loop_now(h->options.loop));
         drop(h);

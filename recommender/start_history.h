@@ -33,7 +33,7 @@
 #define START_HISTORY_PATIENCE VPA_MINUTE
 /* How long a recommender that waits for it is not ready: whoever rolls it out looks meanwhile, and
  * what is never there must not stop every rollout. */
-#define START_HISTORY_READY (10 * VPA_MINUTE)
+#define START_HISTORY_READY (4 * VPA_MINUTE)
 /* What was learned since counts half by then, by the half-lives that are the default. */
 #define START_HISTORY_HOLD (24 * VPA_HOUR)
 

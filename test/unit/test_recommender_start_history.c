@@ -13,13 +13,15 @@
 #define CPU "[1768471200,\"2\"],[1768474800,\"2\"],[1768478400,\"2\"]"
 #define MEMORY "[1768471200,\"1e9\"],[1768474800,\"1e9\"],[1768478400,\"1e9\"]"
 #define STATUS "/verticalpodautoscalers/web/status"
-#define VPA_WITH_STATUS                                                                            \
+#define VPA_OF(uid, status)                                                                        \
     APPLY("{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\","          \
-          "\"metadata\":{\"name\":\"web\",\"namespace\":\"shop\",\"generation\":1,"                \
+          "\"metadata\":{\"name\":\"web\",\"namespace\":\"shop\",\"generation\":1," uid            \
           "\"creationTimestamp\":\"2026-01-15T10:00:00Z\"},\"spec\":{\"targetRef\":{"              \
-          "\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\"}},\"status\":{"     \
-          "\"recommendation\":{\"containerRecommendations\":[{\"containerName\":\"app\","          \
-          "\"target\":{\"cpu\":\"1038m\",\"memory\":\"1Gi\"}}]}}}")
+          "\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\"}}" status "}")
+#define VPA_WITH_STATUS                                                                            \
+    VPA_OF("", ",\"status\":{\"recommendation\":{\"containerRecommendations\":[{"                  \
+               "\"containerName\":\"app\",\"target\":{\"cpu\":\"1038m\",\"memory\":\"1Gi\"}}]}}")
+#define VPA_ANEW VPA_OF("\"uid\":\"another\",", "")
 
 static struct {
     int status;          /* other than 200: of every answer; 0: none comes */
@@ -199,6 +201,33 @@ TEST(says_what_it_has_read) {
                       1);
     ck_assert_uint_eq(logged("Prometheus has no series"), 0);
     ck_assert_uint_eq(logged("Prometheus warns"), 0);
+}
+
+/* A disk that was lost, or another job: an answer without samples is none. */
+TEST(an_empty_history_is_awaited_too) {
+    change(VPA_WITH_STATUS);
+    start_with(503);
+    prom.status = 200;
+    prom.empty = true;
+    prom.more = MATRIX("", "");
+    pass(USAGE("5m", "10M"));
+    ck_assert_uint_eq(logged("the answers have no sample of a container: rate(container_cpu_usage"),
+                      1);
+    ck_assert_uint_eq(count_writes("PATCH", STATUS), 0);
+    ck_assert_int_eq(target_cpu(), 1038);
+}
+
+/* Made anew under its name it has nothing that were to be kept. */
+TEST(a_vpa_that_is_made_anew_does_not_wait) {
+    change(VPA_WITH_STATUS);
+    start_with(503);
+    pass(USAGE("50m", "100M"));
+    ck_assert_uint_eq(count_writes("PATCH", STATUS), 0);
+    change("{\"delete\":{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":"
+           "\"VerticalPodAutoscaler\",\"namespace\":\"shop\",\"name\":\"web\"}}");
+    change(VPA_ANEW);
+    pass(USAGE("50m", "100M"));
+    ck_assert_uint_eq(count_writes("PATCH", STATUS), 1);
 }
 
 TEST(warns_of_what_is_missing) {
