@@ -187,3 +187,40 @@ void client_tls_set_certificate(struct client_tls *tls, const char *cert_pem, co
     pem_file_replace(&tls->cert, vpa_xstrdup(cert_pem), strlen(cert_pem));
     pem_file_replace(&tls->key, vpa_xstrdup(key_pem), strlen(key_pem));
 }
+
+/* A request */
+
+static struct curl_blob blob(const struct pem_file *f)
+{
+    return (struct curl_blob){.data = f->pem, .len = f->len, .flags = CURL_BLOB_COPY};
+}
+
+/* The folder that libcurl was compiled with, /etc/ssl/certs, would vouch beside the CA. */
+static void trust_alone(const struct pem_file *ca, CURL *easy)
+{
+    struct curl_blob trusted = blob(ca);
+
+    curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &trusted);
+    curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+    curl_easy_setopt(easy, CURLOPT_PROXY_CAINFO_BLOB, &trusted);
+    curl_easy_setopt(easy, CURLOPT_PROXY_CAPATH, NULL);
+}
+
+void client_tls_set_up(const struct client_tls *tls, CURL *easy, bool insecure)
+{
+    if (insecure) {
+        curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
+        curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
+        curl_easy_setopt(easy, CURLOPT_PROXY_SSL_VERIFYPEER, 0L);
+        curl_easy_setopt(easy, CURLOPT_PROXY_SSL_VERIFYHOST, 0L);
+    } else if (tls->ca.pem) {
+        trust_alone(&tls->ca, easy);
+    }
+    if (tls->cert.pem && tls->key.pem) {
+        struct curl_blob cert = blob(&tls->cert), key = blob(&tls->key);
+
+        curl_easy_setopt(easy, CURLOPT_SSLCERT_BLOB, &cert);
+        curl_easy_setopt(easy, CURLOPT_SSLKEY_BLOB, &key);
+        curl_easy_setopt(easy, CURLOPT_MAXLIFETIME_CONN, (long)(CLIENT_TLS_RELOAD / VPA_SECOND));
+    }
+}

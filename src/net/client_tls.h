@@ -3,6 +3,8 @@
 #ifndef VPA_NET_CLIENT_TLS_H
 #define VPA_NET_CLIENT_TLS_H
 
+#include <curl/curl.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,5 +40,8 @@ void client_tls_release(struct client_tls *tls);
  * file cannot be read the others are taken, once the file is found again unchanged. */
 void client_tls_refresh(struct client_tls *tls, int64_t now);
 void client_tls_set_certificate(struct client_tls *tls, const char *cert_pem, const char *key_pem);
+/* Of the server, and of a proxy that is reached over TLS, this CA alone vouches; without one those
+ * of the system. insecure: nobody has to. */
+void client_tls_set_up(const struct client_tls *tls, CURL *easy, bool insecure);
 
 #endif

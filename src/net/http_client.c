@@ -411,11 +411,6 @@ static int before_send(void *ctx, char *peer, char *local, int peer_port, int lo
 
 /* Starting */
 
-static struct curl_blob blob(const struct pem_file *f)
-{
-    return (struct curl_blob){.data = f->pem, .len = f->len, .flags = CURL_BLOB_COPY};
-}
-
 /* Certificates are judged by the loop's clock, which is the cluster's. */
 static CURLcode set_time(CURL *easy, void *ssl_ctx, void *ctx)
 {
@@ -432,19 +427,7 @@ static void set_tls(struct http_client *c, CURL *easy)
     curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, set_time);
     curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, c);
-    if (c->insecure) {
-        curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
-        curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
-    } else if (c->tls.ca.pem) {
-        struct curl_blob ca = blob(&c->tls.ca);
-        curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &ca);
-    }
-    if (c->tls.cert.pem && c->tls.key.pem) {
-        struct curl_blob cert = blob(&c->tls.cert), key = blob(&c->tls.key);
-        curl_easy_setopt(easy, CURLOPT_SSLCERT_BLOB, &cert);
-        curl_easy_setopt(easy, CURLOPT_SSLKEY_BLOB, &key);
-        curl_easy_setopt(easy, CURLOPT_MAXLIFETIME_CONN, (long)(CLIENT_TLS_RELOAD / VPA_SECOND));
-    }
+    client_tls_set_up(&c->tls, easy, c->insecure);
 }
 
 static void set_connection(const struct http_client *c, CURL *easy, bool watch)

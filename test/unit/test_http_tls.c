@@ -1,9 +1,13 @@
 /* TLS of client and server: certificates, their change, settings, peers that stall. */
+#include <curl/curl.h>
 #include <linux/tcp.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <strings.h>
+#include <sys/mount.h>
 
 #include "http_fixture.h"
 #include "vpa/net/tls.h"
@@ -125,7 +129,7 @@ static void say_ok(void *ctx, const struct vpa_server_request *request,
     vpa_server_reply_text(response, 200, "ok");
 }
 
-/* Head and body are two records, but wake the peer once. */
+/* Head and body are two records, but wake the peer once */
 TEST_RANGE(an_answer_arrives_in_one_piece, 1, 3) {
     const struct vpa_server_tls settings = {.cert_pem = pair.cert_pem, .key_pem = pair.key_pem};
     const struct vpa_http_server_options options = {
@@ -170,6 +174,75 @@ TEST(refuses_wrong_peers) {
         struct vpa_transport *t = connect_to(vpa_http_server_port(server), &cases[i].options);
         fetch(t, "GET", "/", NULL);
         ck_assert_msg(got.failure == cases[i].failure, "case %zu: %s", i, got.error);
+        vpa_transport_free(t);
+    }
+    vpa_http_server_free(server);
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+
+    ck_assert_ptr_nonnull(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+/* The folder that libcurl trusts by default gets another content, for this process alone: this CA,
+ * and for the file that it trusts beside it another one. False where that is not allowed. */
+static bool make_system_trust(const char *folder_pem, const char *file_pem)
+{
+    const curl_version_info_data *compiled = curl_version_info(CURLVERSION_NOW);
+    const char *folder = compiled->capath, *file = compiled->cainfo;
+    BIO *bio = BIO_new_mem_buf(folder_pem, -1);
+    X509 *cert = PEM_read_bio_X509(bio, NULL, NULL, NULL);
+    unsigned long hash = X509_NAME_hash(X509_get_subject_name(cert));
+
+    X509_free(cert);
+    BIO_free(bio);
+    if ((unshare(CLONE_NEWNS) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0) || !folder ||
+        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("none", folder, "tmpfs", 0, NULL) < 0)
+        return false;
+    vpa_auto_free char *path = vpa_xprintf("%s/%08lx.0", folder, hash);
+    write_file(path, folder_pem);
+    if (file && strncmp(file, folder, strlen(folder)) == 0)
+        write_file(file, file_pem);
+    return true;
+}
+
+static const struct trust_row {
+    bool given, right, insecure; /* a CA is; it is that of the server, which the system trusts */
+    enum vpa_transport_failure failure;
+} trusts[] = {
+    {.given = true, .right = false, .failure = VPA_TRANSPORT_TLS},
+    {.given = true, .right = true, .failure = VPA_TRANSPORT_OK},
+    {.given = true, .right = false, .insecure = true, .failure = VPA_TRANSPORT_OK},
+    {.given = false, .failure = VPA_TRANSPORT_OK},
+};
+
+/* Of a server, and of a proxy that is reached over TLS. */
+TEST_EACH(a_given_ca_vouches_alone, trusts) {
+    const struct trust_row *row = &trusts[_i];
+    const struct vpa_server_tls tls = {.cert_pem = pair.cert_pem, .key_pem = pair.key_pem};
+
+    if (!make_system_trust(ca.cert_pem, other_ca.cert_pem)) {
+        fprintf(stderr, "SKIPPED a_given_ca_vouches_alone: no private mounts allowed here\n");
+        return;
+    }
+    struct vpa_http_server *server = serve(1, &tls);
+    vpa_auto_free char *url = vpa_xprintf("https://127.0.0.1:%d", vpa_http_server_port(server));
+    for (int proxied = 0; proxied < 2; proxied++) {
+        const struct vpa_http_client_options options = {.base_url =
+                                                            proxied ? "http://api.invalid" : url,
+                                                        .proxy = proxied ? url : "",
+                                                        .ca_data = !row->given  ? NULL
+                                                                   : row->right ? ca.cert_pem
+                                                                                : other_ca.cert_pem,
+                                                        .insecure = row->insecure};
+        struct vpa_transport *t = vpa_http_client_new(loop, &options, &err);
+        fetch(t, "GET", "/", NULL);
+        ck_assert_msg(got.failure == row->failure, "%d: %s", proxied, got.error);
         vpa_transport_free(t);
     }
     vpa_http_server_free(server);
