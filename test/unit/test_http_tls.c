@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <strings.h>
 #include <sys/mount.h>
+#include <sys/syscall.h>
 
 #include "http_fixture.h"
 #include "vpa/net/tls.h"
@@ -97,6 +98,15 @@ TEST_RANGE(stalled_handshakes_cost_nothing, 1, 3) {
     vpa_http_server_free(server);
 }
 
+/* What our server sends over TLS it sends with this. */
+static atomic_uint sends;
+
+ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+{
+    atomic_fetch_add(&sends, 1);
+    return syscall(SYS_sendmsg, fd, message, flags);
+}
+
 /* Segments with data that have arrived at a socket. */
 static unsigned segments_at(int fd)
 {
@@ -129,7 +139,7 @@ static void say_ok(void *ctx, const struct vpa_server_request *request,
     vpa_server_reply_text(response, 200, "ok");
 }
 
-/* Head and body are two records, but wake the peer once */
+/* Head and body are two records, but wake the peer once, and cost one system call. */
 TEST_RANGE(an_answer_arrives_in_one_piece, 1, 3) {
     const struct vpa_server_tls settings = {.cert_pem = pair.cert_pem, .key_pem = pair.key_pem};
     const struct vpa_http_server_options options = {
@@ -144,10 +154,48 @@ TEST_RANGE(an_answer_arrives_in_one_piece, 1, 3) {
     ck_assert_int_eq(SSL_connect(tls), 1);
     ask_on(tls); /* and tickets */
     for (int i = 0; i < 3; i++) {
-        unsigned before = segments_at(fd);
+        unsigned before = segments_at(fd), sent = atomic_load(&sends);
 
         ask_on(tls);
         ck_assert_uint_eq(segments_at(fd) - before, 1);
+        ck_assert_uint_eq(atomic_load(&sends) - sent, 1);
+    }
+    SSL_free(tls);
+    SSL_CTX_free(context);
+    close(fd);
+    vpa_http_server_free(server);
+}
+
+static void say_no_content(void *ctx, const struct vpa_server_request *request,
+                           struct vpa_server_response *response)
+{
+    say_ok(ctx, request, response);
+    response->status = strcmp(request->path, "/small") == 0 ? 200 : 204;
+}
+
+/* Nothing of an answer waits for a body that does not come. */
+TEST(answers_without_a_body) {
+    static const char *const asks[] = {"HEAD /small HTTP/1.1\r\nHost: localhost\r\n\r\n",
+                                       "GET /204 HTTP/1.1\r\nHost: localhost\r\n\r\n"};
+    const struct vpa_server_tls settings = {.cert_pem = pair.cert_pem, .key_pem = pair.key_pem};
+    const struct vpa_http_server_options options = {
+        .address = "127.0.0.1:0", .handler = say_no_content, .threads = 1, .tls = &settings};
+    struct vpa_http_server *server = vpa_http_server_new(loop, &options, &err);
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    SSL *tls = SSL_new(context);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    connect_raw(fd, vpa_http_server_port(server));
+    SSL_set_fd(tls, fd);
+    ck_assert_int_eq(SSL_connect(tls), 1);
+    for (size_t i = 0; i < 3 * VPA_COUNT(asks); i++) {
+        const char *ask = asks[i % VPA_COUNT(asks)];
+        char answer[4096] = "";
+
+        ck_assert_int_gt(SSL_write(tls, ask, (int)strlen(ask)), 0);
+        ck_assert_int_gt(SSL_read(tls, answer, sizeof(answer) - 1), 0);
+        ck_assert_str_eq(strstr(answer, "\r\n\r\n"), "\r\n\r\n");
+        ask_on(tls);
     }
     SSL_free(tls);
     SSL_CTX_free(context);
