@@ -222,6 +222,11 @@ enum client_connection_fit client_connections_take(struct client_connections *cs
     return CONNECTION_FITS;
 }
 
+int client_connections_socket(const struct client_connection *c)
+{
+    return c->fd;
+}
+
 void client_connections_leave(struct client_connection *c)
 {
     if (c && --c->users == 0 && c->fd < 0)

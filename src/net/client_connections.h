@@ -30,6 +30,8 @@ enum client_connection_fit {
 enum client_connection_fit client_connections_take(struct client_connections *cs, CURL *easy,
                                                    int local_port,
                                                    struct client_connection **taken);
+/* -1: libcurl has closed it. */
+int client_connections_socket(const struct client_connection *connection);
 /* The exchange has ended, or will be written anew. NULL is allowed. */
 void client_connections_leave(struct client_connection *connection);
 /* An exchange there has timed out after waiting so long for a byte: given up, with all that is on

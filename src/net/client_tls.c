@@ -205,6 +205,17 @@ static CURLcode set_time(CURL *easy, void *ssl_ctx, void *ctx)
     return CURLE_OK;
 }
 
+/* The folder that libcurl was compiled with, /etc/ssl/certs, would vouch beside the CA. */
+static void trust_alone(const struct pem_file *ca, CURL *easy)
+{
+    struct curl_blob trusted = blob(ca);
+
+    curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &trusted);
+    curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+    curl_easy_setopt(easy, CURLOPT_PROXY_CAINFO_BLOB, &trusted);
+    curl_easy_setopt(easy, CURLOPT_PROXY_CAPATH, NULL);
+}
+
 void client_tls_set_up(const struct client_tls *tls, CURL *easy, bool insecure,
                        struct vpa_loop *loop)
 {
@@ -214,9 +225,10 @@ void client_tls_set_up(const struct client_tls *tls, CURL *easy, bool insecure,
     if (insecure) {
         curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
         curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
+        curl_easy_setopt(easy, CURLOPT_PROXY_SSL_VERIFYPEER, 0L);
+        curl_easy_setopt(easy, CURLOPT_PROXY_SSL_VERIFYHOST, 0L);
     } else if (tls->ca.pem) {
-        struct curl_blob ca = blob(&tls->ca);
-        curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &ca);
+        trust_alone(&tls->ca, easy);
     }
     if (tls->cert.pem && tls->key.pem) {
         struct curl_blob cert = blob(&tls->cert), key = blob(&tls->key);

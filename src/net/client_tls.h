@@ -41,7 +41,9 @@ void client_tls_release(struct client_tls *tls);
  * file cannot be read the others are taken, once the file is found again unchanged. */
 void client_tls_refresh(struct client_tls *tls, int64_t now);
 void client_tls_set_certificate(struct client_tls *tls, const char *cert_pem, const char *key_pem);
-/* A new handle gets what is there now; the loop outlives it. insecure: no look at the server. */
+/* A new handle gets what is there now; the loop outlives it. Of the server, and of a proxy that is
+ * reached over TLS, this CA alone vouches; without one those of the system. insecure: nobody has
+ * to. */
 void client_tls_set_up(const struct client_tls *tls, CURL *easy, bool insecure,
                        struct vpa_loop *loop);
 

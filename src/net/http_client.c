@@ -418,6 +418,8 @@ static int before_send(void *ctx, char *peer, char *local, int peer_port, int lo
         x->lost = x->sent;
         return CURL_PREREQFUNC_ABORT;
     }
+    if (x->request_body && x->connection)
+        vpa_loop_hold(x->client->loop, client_connections_socket(x->connection));
     x->sent = true;
     x->sent_at = vpa_monotonic_read();
     return CURL_PREREQFUNC_OK;

@@ -15,8 +15,8 @@
  * costs more than most of them do.
  *
  * Over TLS libmicrohttpd writes the head of an answer and its body one after the other. Each piece
- * would wake the peer, and waking it costs more than most answers do; so the socket is corked until
- * the answer is complete.
+ * would wake the peer, and waking it costs more than most answers do. A small answer is two records
+ * that leave together (server_push.h); for others the socket is corked until they are complete.
  */
 #include "http_exchange.h"
 
@@ -35,6 +35,8 @@
 #define DRAIN_FACTOR 4
 /* Bodies and answers up to here always have room: with all connections 32 MiB. */
 #define SMALL ((size_t)64 << 10)
+/* A body up to here is one record. */
+#define RECORD ((size_t)16 << 10)
 
 struct exchange {
     struct work work; /* first: the workers give it back */
@@ -145,9 +147,27 @@ static void set_cork(struct exchange *x, bool corked)
         x->corked = corked;
 }
 
+/* Certain to be sent as a head and a body, each of one record. */
+static bool is_two_records(const struct exchange *x, int status)
+{
+    bool has_body = strcmp(x->method, "POST") == 0 || strcmp(x->method, "GET") == 0;
+
+    return has_body && status >= 200 && status != 204 && status != 304 &&
+           x->response.body_len > 0 && x->response.body_len <= RECORD;
+}
+
+static void send_at_once(struct exchange *x, int status)
+{
+    if (is_two_records(x, status))
+        server_tls_join(x->connection);
+    else
+        set_cork(x, true);
+}
+
 static enum MHD_Result send_response(struct exchange *x)
 {
     struct vpa_server_response *response = &x->response;
+    int status = response->status ? response->status : 500;
     struct MHD_Response *mhd = MHD_create_response_from_buffer(
         response->body_len, response->body ? response->body : (void *)(uintptr_t) "",
         response->body ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
@@ -165,9 +185,8 @@ static enum MHD_Result send_response(struct exchange *x)
         MHD_add_response_header(mhd, "Connection", "close");
     turn(x, CONNECTION_ANSWER, response->body_len);
     if (x->place->tls)
-        set_cork(x, true);
-    enum MHD_Result rc = MHD_queue_response(
-        x->connection, response->status ? (unsigned)response->status : 500u, mhd);
+        send_at_once(x, status);
+    enum MHD_Result rc = MHD_queue_response(x->connection, (unsigned)status, mhd);
     MHD_destroy_response(mhd);
     return rc;
 }

@@ -134,7 +134,7 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **s
         if (server->tls) {
             watch_handshake(server, connection);
             server_tls_ask(server->tls, connection);
-            *socket_ctx = server_tls_listen(connection);
+            *socket_ctx = server_tls_listen(connection, fd);
         }
         connections_start(server->connections, fd, vpa_monotonic_read());
     } else {

@@ -131,6 +131,11 @@ CURLM *vpa_loop_multi(struct vpa_loop *loop)
     return transfers_multi(loop->transfers);
 }
 
+void vpa_loop_hold(struct vpa_loop *loop, curl_socket_t fd)
+{
+    transfers_hold(loop->transfers, fd);
+}
+
 /* Posted calls */
 
 void vpa_loop_post(struct vpa_loop *loop, vpa_loop_fn fn, void *ctx)

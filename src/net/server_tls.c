@@ -14,6 +14,7 @@
 #include <gnutls/x509.h>
 #include <microhttpd.h>
 
+#include "server_push.h"
 #include "vpa/base/buf.h"
 #include "vpa/base/mem.h"
 #include "vpa/base/str.h"
@@ -221,6 +222,7 @@ char *server_tls_client_chain(struct MHD_Connection *connection)
 struct server_tls_ear {
     gnutls_session_t session;
     gnutls_alert_description_t alert; /* the last that was read; CLOSE_NOTIFY: none */
+    struct server_push *push;
 };
 
 static void on_session_end(gnutls_ext_priv_data_t data)
@@ -231,17 +233,27 @@ static void on_session_end(gnutls_ext_priv_data_t data)
     ear->session = NULL;
 }
 
-struct server_tls_ear *server_tls_listen(struct MHD_Connection *connection)
+struct server_tls_ear *server_tls_listen(struct MHD_Connection *connection, int fd)
 {
     gnutls_session_t session =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION)->tls_session;
     struct server_tls_ear *ear = vpa_xcalloc(1, sizeof(*ear));
 
-    *ear = (struct server_tls_ear){session, GNUTLS_A_CLOSE_NOTIFY};
+    *ear = (struct server_tls_ear){session, GNUTLS_A_CLOSE_NOTIFY, server_push_new(fd)};
+    gnutls_transport_set_ptr2(session, (gnutls_transport_ptr_t)(intptr_t)fd, ear->push);
+    gnutls_transport_set_vec_push_function(session, server_push_send);
     if (gnutls_session_ext_register(session, "listener", LISTENER_EXTENSION, GNUTLS_EXT_TLS, NULL,
                                     NULL, on_session_end, NULL, NULL, 0) == 0)
         gnutls_ext_set_data(session, LISTENER_EXTENSION, ear);
     return ear;
+}
+
+void server_tls_join(struct MHD_Connection *connection)
+{
+    const struct server_tls_ear *ear =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+
+    server_push_join(ear->push);
 }
 
 /* The alert that nobody has read, when it is not encrypted: record type, version, length; level,
@@ -282,6 +294,7 @@ const char *server_tls_heard(struct server_tls_ear *ear, int fd)
 {
     gnutls_alert_description_t alert = ear->alert;
 
+    server_push_free(ear->push);
     free(ear);
     if (alert == GNUTLS_A_CLOSE_NOTIFY)
         alert = unread_alert(fd);

@@ -27,7 +27,9 @@ char *server_tls_client_chain(struct MHD_Connection *connection);
  * encrypted and nobody read it any more. One of a few static texts.
  */
 struct server_tls_ear;
-struct server_tls_ear *server_tls_listen(struct MHD_Connection *connection);
+struct server_tls_ear *server_tls_listen(struct MHD_Connection *connection, int fd);
 const char *server_tls_heard(struct server_tls_ear *ear, int fd);
+/* The answer that is given to libmicrohttpd next has a body: its head leaves with that. */
+void server_tls_join(struct MHD_Connection *connection);
 
 #endif

@@ -1,14 +1,24 @@
 /*
  * The sockets are an array: a daemon has about a dozen. What poll(2) gets is a copy of it, because
  * curl takes sockets away and adds others while it is told of those that are ready.
+ *
+ * libcurl writes the head of an HTTP/2 request and its body as a TLS record each, with a system
+ * call each. Each would leave as a segment of its own and wake the peer, which costs both more than
+ * the request does. So the socket is corked while curl goes on. It never stays so when curl has
+ * returned: whatever becomes of the request, what was written is on its way before poll(2). The
+ * list is of descriptors: where one was closed since, and even where another socket has its number,
+ * to take off a cork that is not there does nothing.
  */
 #include "transfers.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "vpa/base/mem.h"
@@ -21,6 +31,8 @@ struct transfers {
     size_t count, capacity;
     struct pollfd *polled;
     size_t polled_capacity;
+    curl_socket_t *held; /* held[0 .. held_count) are corked */
+    size_t held_count, held_capacity;
 };
 
 static size_t place_of(const struct transfers *t, curl_socket_t fd)
@@ -79,6 +91,7 @@ void transfers_free(struct transfers *t)
     close(t->wake_fd);
     free(t->sockets);
     free(t->polled);
+    free(t->held);
     free(t);
 }
 
@@ -87,9 +100,32 @@ CURLM *transfers_multi(struct transfers *t)
     return t->multi;
 }
 
+/* Where the kernel refuses, requests leave as they are written. */
+static void set_cork(curl_socket_t fd, int on)
+{
+    setsockopt(fd, IPPROTO_TCP, TCP_CORK, &on, sizeof(on));
+}
+
+void transfers_hold(struct transfers *t, curl_socket_t fd)
+{
+    for (size_t i = 0; i < t->held_count; i++)
+        if (t->held[i] == fd)
+            return;
+    VPA_GROW(t->held, t->held_count, t->held_capacity);
+    t->held[t->held_count++] = fd;
+    set_cork(fd, 1);
+}
+
+static void release_held(struct transfers *t)
+{
+    while (t->held_count > 0)
+        set_cork(t->held[--t->held_count], 0);
+}
+
 void transfers_run(struct transfers *t)
 {
     curl_multi_socket_action(t->multi, CURL_SOCKET_TIMEOUT, 0, &t->running);
+    release_held(t);
 }
 
 int transfers_running(const struct transfers *t)
@@ -156,4 +192,5 @@ void transfers_wait(struct transfers *t, struct pollfd *own, size_t count, int t
         memcpy(own, t->polled + 1, count * sizeof(*own));
     for (size_t i = 1 + count; i < polled; i++)
         go_on(t, t->polled + i);
+    release_held(t);
 }

@@ -31,6 +31,10 @@ int transfers_running(const struct transfers *t);
  * many milliseconds. Goes on with the transfers whose sockets are ready. */
 void transfers_wait(struct transfers *t, struct pollfd *own, size_t count, int timeout_ms);
 
+/* What is written to this socket while curl goes on leaves the machine together, when curl has done
+ * all it can. From curl's callbacks only. */
+void transfers_hold(struct transfers *t, curl_socket_t fd);
+
 /* Ends a wait, or the next one. From any thread. */
 void transfers_wake(struct transfers *t);
 

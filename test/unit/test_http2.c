@@ -1,5 +1,7 @@
 /* The HTTP client against a server with bad manners: GOAWAY, lost streams, frozen connections, and
  * what may share a connection with what. */
+#include <linux/tcp.h>
+
 #include "http_fixture.h"
 #include "rough_server.h"
 
@@ -184,6 +186,87 @@ TEST(ordinary_requests_share_one_connection) {
     for (int i = 0; i < 50; i++)
         expect_ok(&r[i]);
     ck_assert_uint_eq(rough_server_connections(server), 1);
+}
+
+/* Head and body of a request */
+
+/* Of the client's connection, of which there is one. */
+static struct tcp_info client_tcp(void)
+{
+    struct tcp_info info = {0};
+    int found = 0;
+
+    for (int fd = 0; fd < 256; fd++) {
+        struct sockaddr_in peer = {0};
+        socklen_t len = sizeof(peer), info_len = sizeof(info);
+
+        if (getpeername(fd, (struct sockaddr *)&peer, &len) == 0 &&
+            ntohs(peer.sin_port) == rough_server_port(server)) {
+            ck_assert_int_eq(getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &info_len), 0);
+            found++;
+        }
+    }
+    ck_assert_int_eq(found, 1);
+    return info;
+}
+
+static void post_700(struct request *r, const char *target)
+{
+    static char body[700];
+
+    memset(body, 'b', sizeof(body));
+    start(r, &(struct vpa_http_request){
+                 .method = "POST", .target = target, .body = body, .body_len = sizeof(body)});
+}
+
+/* With HTTP/2 and, second, without. The kernel would hold a segment back for 200 ms. */
+TEST_TIMES(a_request_leaves_in_one_piece, 2) {
+    int64_t fastest = VPA_MINUTE;
+
+    if (_i == 1)
+        rough_server_downgrade(server, 1);
+    for (int i = 0; i < 12; i++) {
+        struct request r = {0};
+        unsigned before = i < 2 ? 0 : client_tcp().tcpi_data_segs_out;
+        int64_t begun = read_clock(CLOCK_MONOTONIC), took;
+
+        post_700(&r, "/p");
+        expect_ok(&r);
+        if (i < 2) /* the handshake, settings */
+            continue;
+        took = read_clock(CLOCK_MONOTONIC) - begun;
+        fastest = took < fastest ? took : fastest;
+        ck_assert_uint_eq(client_tcp().tcpi_data_segs_out - before, 1);
+    }
+    ck_assert_msg(fastest < 150 * VPA_MILLISECOND, "%lld ns", (long long)fastest);
+}
+
+/* Also of requests that begin in the midst of others, and of one that is lost in between. */
+TEST(nothing_is_held_back) {
+    struct request r[20] = {0}, lost = {0};
+    int64_t begun, took, fastest = VPA_MINUTE;
+
+    post_700(&lost, "/warm");
+    expect_ok(&lost);
+    for (int round = 0; round < 5; round++) {
+        memset(r, 0, sizeof(r));
+        lost = (struct request){0};
+        begun = read_clock(CLOCK_MONOTONIC);
+        for (int i = 0; i < 10; i++)
+            post_700(&r[i], "/crowd");
+        vpa_transport_cancel(client, start(&lost, &(struct vpa_http_request){.method = "POST",
+                                                                             .target = "/x?silent",
+                                                                             .body = "{}",
+                                                                             .body_len = 2}));
+        expect_ok(&r[0]);
+        for (int i = 10; i < 20; i++)
+            post_700(&r[i], "/crowd");
+        for (int i = 0; i < 20; i++)
+            expect_ok(&r[i]);
+        took = read_clock(CLOCK_MONOTONIC) - begun;
+        fastest = took < fastest ? took : fastest;
+    }
+    ck_assert_msg(fastest < 150 * VPA_MILLISECOND, "%lld ns", (long long)fastest);
 }
 
 /* Sent again, or not */

@@ -1,9 +1,14 @@
 /* TLS of client and server: certificates, their change, settings, peers that stall. */
+#include <curl/curl.h>
 #include <linux/tcp.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <strings.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
 
 #include "http_fixture.h"
 #include "vpa/net/tls.h"
@@ -93,6 +98,15 @@ TEST_RANGE(stalled_handshakes_cost_nothing, 1, 3) {
     vpa_http_server_free(server);
 }
 
+/* What our server sends over TLS it sends with this. */
+static atomic_uint sends;
+
+ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+{
+    atomic_fetch_add(&sends, 1);
+    return syscall(SYS_sendmsg, fd, message, flags);
+}
+
 /* Segments with data that have arrived at a socket. */
 static unsigned segments_at(int fd)
 {
@@ -125,7 +139,7 @@ static void say_ok(void *ctx, const struct vpa_server_request *request,
     vpa_server_reply_text(response, 200, "ok");
 }
 
-/* Head and body are two records, but wake the peer once. */
+/* Head and body are two records, but wake the peer once, and cost one system call. */
 TEST_RANGE(an_answer_arrives_in_one_piece, 1, 3) {
     const struct vpa_server_tls settings = {.cert_pem = pair.cert_pem, .key_pem = pair.key_pem};
     const struct vpa_http_server_options options = {
@@ -140,10 +154,48 @@ TEST_RANGE(an_answer_arrives_in_one_piece, 1, 3) {
     ck_assert_int_eq(SSL_connect(tls), 1);
     ask_on(tls); /* and tickets */
     for (int i = 0; i < 3; i++) {
-        unsigned before = segments_at(fd);
+        unsigned before = segments_at(fd), sent = atomic_load(&sends);
 
         ask_on(tls);
         ck_assert_uint_eq(segments_at(fd) - before, 1);
+        ck_assert_uint_eq(atomic_load(&sends) - sent, 1);
+    }
+    SSL_free(tls);
+    SSL_CTX_free(context);
+    close(fd);
+    vpa_http_server_free(server);
+}
+
+static void say_no_content(void *ctx, const struct vpa_server_request *request,
+                           struct vpa_server_response *response)
+{
+    say_ok(ctx, request, response);
+    response->status = strcmp(request->path, "/small") == 0 ? 200 : 204;
+}
+
+/* Nothing of an answer waits for a body that does not come. */
+TEST(answers_without_a_body) {
+    static const char *const asks[] = {"HEAD /small HTTP/1.1\r\nHost: localhost\r\n\r\n",
+                                       "GET /204 HTTP/1.1\r\nHost: localhost\r\n\r\n"};
+    const struct vpa_server_tls settings = {.cert_pem = pair.cert_pem, .key_pem = pair.key_pem};
+    const struct vpa_http_server_options options = {
+        .address = "127.0.0.1:0", .handler = say_no_content, .threads = 1, .tls = &settings};
+    struct vpa_http_server *server = vpa_http_server_new(loop, &options, &err);
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    SSL *tls = SSL_new(context);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    connect_raw(fd, vpa_http_server_port(server));
+    SSL_set_fd(tls, fd);
+    ck_assert_int_eq(SSL_connect(tls), 1);
+    for (size_t i = 0; i < 3 * VPA_COUNT(asks); i++) {
+        const char *ask = asks[i % VPA_COUNT(asks)];
+        char answer[4096] = "";
+
+        ck_assert_int_gt(SSL_write(tls, ask, (int)strlen(ask)), 0);
+        ck_assert_int_gt(SSL_read(tls, answer, sizeof(answer) - 1), 0);
+        ck_assert_str_eq(strstr(answer, "\r\n\r\n"), "\r\n\r\n");
+        ask_on(tls);
     }
     SSL_free(tls);
     SSL_CTX_free(context);
@@ -170,6 +222,75 @@ TEST(refuses_wrong_peers) {
         struct vpa_transport *t = connect_to(vpa_http_server_port(server), &cases[i].options);
         fetch(t, "GET", "/", NULL);
         ck_assert_msg(got.failure == cases[i].failure, "case %zu: %s", i, got.error);
+        vpa_transport_free(t);
+    }
+    vpa_http_server_free(server);
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+
+    ck_assert_ptr_nonnull(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+/* The folder that libcurl trusts by default gets another content, for this process alone: this CA,
+ * and for the file that it trusts beside it another one. False where that is not allowed. */
+static bool make_system_trust(const char *folder_pem, const char *file_pem)
+{
+    const curl_version_info_data *compiled = curl_version_info(CURLVERSION_NOW);
+    const char *folder = compiled->capath, *file = compiled->cainfo;
+    BIO *bio = BIO_new_mem_buf(folder_pem, -1);
+    X509 *cert = PEM_read_bio_X509(bio, NULL, NULL, NULL);
+    unsigned long hash = X509_NAME_hash(X509_get_subject_name(cert));
+
+    X509_free(cert);
+    BIO_free(bio);
+    if ((unshare(CLONE_NEWNS) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0) || !folder ||
+        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("none", folder, "tmpfs", 0, NULL) < 0)
+        return false;
+    vpa_auto_free char *path = vpa_xprintf("%s/%08lx.0", folder, hash);
+    write_file(path, folder_pem);
+    if (file && strncmp(file, folder, strlen(folder)) == 0)
+        write_file(file, file_pem);
+    return true;
+}
+
+static const struct trust_row {
+    bool given, right, insecure; /* a CA is; it is that of the server, which the system trusts */
+    enum vpa_transport_failure failure;
+} trusts[] = {
+    {.given = true, .right = false, .failure = VPA_TRANSPORT_TLS},
+    {.given = true, .right = true, .failure = VPA_TRANSPORT_OK},
+    {.given = true, .right = false, .insecure = true, .failure = VPA_TRANSPORT_OK},
+    {.given = false, .failure = VPA_TRANSPORT_OK},
+};
+
+/* Of a server, and of a proxy that is reached over TLS. */
+TEST_EACH(a_given_ca_vouches_alone, trusts) {
+    const struct trust_row *row = &trusts[_i];
+    const struct vpa_server_tls tls = {.cert_pem = pair.cert_pem, .key_pem = pair.key_pem};
+
+    if (!make_system_trust(ca.cert_pem, other_ca.cert_pem)) {
+        fprintf(stderr, "SKIPPED a_given_ca_vouches_alone: no private mounts allowed here\n");
+        return;
+    }
+    struct vpa_http_server *server = serve(1, &tls);
+    vpa_auto_free char *url = vpa_xprintf("https://127.0.0.1:%d", vpa_http_server_port(server));
+    for (int proxied = 0; proxied < 2; proxied++) {
+        const struct vpa_http_client_options options = {.base_url =
+                                                            proxied ? "http://api.invalid" : url,
+                                                        .proxy = proxied ? url : "",
+                                                        .ca_data = !row->given  ? NULL
+                                                                   : row->right ? ca.cert_pem
+                                                                                : other_ca.cert_pem,
+                                                        .insecure = row->insecure};
+        struct vpa_transport *t = vpa_http_client_new(loop, &options, &err);
+        fetch(t, "GET", "/", NULL);
+        ck_assert_msg(got.failure == row->failure, "%d: %s", proxied, got.error);
         vpa_transport_free(t);
     }
     vpa_http_server_free(server);

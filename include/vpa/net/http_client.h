@@ -28,6 +28,7 @@
 /* All texts are copied. NULL means absent. Data members are PEM and win over files. */
 struct vpa_http_client_options {
     const char *base_url; /* scheme://host[:port][/prefix], without a final slash */
+    /* Alone vouches for the server, and for a proxy that is reached over TLS. None: the system's */
     const char *ca_file;
     const char *ca_data;
     const char *cert_file;
