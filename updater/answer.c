@@ -205,6 +205,7 @@ static bool is_unacceptable(const struct action *a)
     case 401:
     case 403:
     case 404:
+    case 408:
     case 409:
     case 429:
         return false;

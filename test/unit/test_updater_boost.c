@@ -42,15 +42,15 @@ TEST(a_failed_unboost_never_evicts) {
 /* Kubernetes 1.33 refuses a recommendation that lowers a memory limit: the boost ends without it,
  * and after an hour all of it is asked for again. Not so where somebody may not resize, or not
  * now. */
-TEST_TIMES(a_refused_end_of_a_boost_asks_for_its_cpu_alone, 10) {
+TEST_TIMES(a_refused_end_of_a_boost_asks_for_its_cpu_alone, 11) {
     static const struct {
         int code;
         const char *details;
         bool less;
     } answers[] = {
         {422, "", true},  {400, "", true},  {403, CAPACITY, true}, {403, "", false},
-        {401, "", false}, {404, "", false}, {409, "", false},      {429, "", false},
-        {500, "", false}, {503, "", false},
+        {401, "", false}, {404, "", false}, {408, "", false},      {409, "", false},
+        {429, "", false}, {500, "", false}, {503, "", false},
     };
     vpa_auto_free char *refusal =
         vpa_xprintf("{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":%d,\"message\":\"no\"%s}",
