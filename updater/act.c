@@ -365,7 +365,7 @@ static void resize_prepare(struct work *w, size_t pod, size_t candidate, struct 
     r->result = r->resources || r->patch.takes_back ? ACT_SENT : ACT_NOT_NEEDED;
     if (!r->resources)
         return;
-    if (candidate != SIZE_MAX && was_refused(w, pod, &r->patch))
+    if (was_refused(w, pod, &r->patch))
         r->result = ACT_REFUSED;
     else if (exceeds_budget(w, pod, candidate, r))
         r->result = ACT_BUDGET;

@@ -205,6 +205,7 @@ static bool is_unacceptable(const struct action *a)
     case 401:
     case 403:
     case 404:
+    case 408:
     case 409:
     case 429:
         return false;
@@ -230,7 +231,7 @@ static void note_refusal(const struct action *a)
     bool news = vpa_update_memory_note_refusal(env->memory, a->pod->meta.uid, a->patch,
                                                updater_env_steady(env));
 
-    if (news && a->kind == ACTION_RESIZE && a->work->mode == VPA_MODE_IN_PLACE)
+    if (news && a->work->mode == VPA_MODE_IN_PLACE)
         announce_refusal(a);
 }
 

@@ -100,11 +100,12 @@ static void on_pod(struct controllers *k, const struct event *e)
     const struct version *v = e->now;
     bool gone = e->type == EVENT_DELETED;
 
-    note_pod_place(k, v, gone);
+    bool freed = note_pod_place(k, v, gone);
+
     mark_owner(k, v);
     if (!gone && !*v->fields[POD_NODE] && !v->deleting)
         enqueue(k, WORK_POD, v->ns, v->name, 0);
-    if (gone)
+    if (gone || freed)
         mark_pending(k);
     mark_all(k, "policy", "poddisruptionbudgets", v->ns, WORK_BUDGET);
     if (gone)

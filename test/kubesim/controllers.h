@@ -115,7 +115,7 @@ void reconcile_budget(struct controllers *k, const char *ns, const char *name);
 void reconcile_namespace(struct controllers *k, const char *name);
 void reconcile_node(struct controllers *k, const char *name);
 void schedule_pod(struct controllers *k, const char *ns, const char *name);
-void note_pod_place(struct controllers *k, const struct version *v, bool deleted); /* lock held */
+bool note_pod_place(struct controllers *k, const struct version *v, bool deleted); /* lock held */
 void collect_dependents(struct controllers *k, const char *uid, const char *ns);
 void collect_foreground(struct controllers *k, struct collection *c, const struct version *v);
 

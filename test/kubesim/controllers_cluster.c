@@ -53,31 +53,35 @@ static void charge(struct controllers *k, const struct placed *p, int sign)
     u->pods += sign;
 }
 
-void note_pod_place(struct controllers *k, const struct version *v, bool deleted)
+bool note_pod_place(struct controllers *k, const struct version *v, bool deleted)
 {
+    int64_t cpu = 0, memory = 0;
     char key[600];
     const char *node = v->fields[POD_NODE], *phase = v->fields[POD_PHASE];
     bool counts =
         !deleted && *node && strcmp(phase, "Succeeded") != 0 && strcmp(phase, "Failed") != 0;
 
     if (!k->on[ON_SCHEDULER])
-        return;
+        return false;
     snprintf(key, sizeof(key), "%s/%s", v->ns, v->name);
     struct placed *p = vpa_table_find(&k->placed, key);
     if (p) {
         vpa_table_remove(&k->placed, key);
         charge(k, p, -1);
+        cpu = p->cpu_millis;
+        memory = p->memory_bytes;
         free(p->node);
         free(p);
     }
     if (!counts)
-        return;
+        return p != NULL;
     p = vpa_xmalloc(sizeof(*p) + strlen(key) + 1);
     p->node = vpa_xstrdup(node);
     memcpy(p->key, key, strlen(key) + 1);
     pod_requests(&k->a, version_parse(&k->a, v), &p->cpu_millis, &p->memory_bytes);
     vpa_table_put(&k->placed, p->key, p);
     charge(k, p, 1);
+    return p->cpu_millis < cpu || p->memory_bytes < memory;
 }
 
 static bool tolerated(const struct jv *pod, const struct jv *node)

@@ -42,15 +42,15 @@ TEST(a_failed_unboost_never_evicts) {
 /* Kubernetes 1.33 refuses a recommendation that lowers a memory limit: the boost ends without it,
  * and after an hour all of it is asked for again. Not so where somebody may not resize, or not
  * now. */
-TEST_TIMES(a_refused_end_of_a_boost_asks_for_its_cpu_alone, 10) {
+TEST_TIMES(a_refused_end_of_a_boost_asks_for_its_cpu_alone, 11) {
     static const struct {
         int code;
         const char *details;
         bool less;
     } answers[] = {
         {422, "", true},  {400, "", true},  {403, CAPACITY, true}, {403, "", false},
-        {401, "", false}, {404, "", false}, {409, "", false},      {429, "", false},
-        {500, "", false}, {503, "", false},
+        {401, "", false}, {404, "", false}, {408, "", false},      {409, "", false},
+        {429, "", false}, {500, "", false}, {503, "", false},
     };
     vpa_auto_free char *refusal =
         vpa_xprintf("{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":%d,\"message\":\"no\"%s}",
@@ -222,10 +222,46 @@ TEST_EACH(boosts_end_while_a_replica_is_missing, short_groups) {
                         0);
 }
 
+/* The first four of nine may restart, beside the one that is missing. They are refused, which makes
+ * room for the others. */
+TEST(ends_that_restart_wait_for_answers_under_way) {
+    server.mode = "Off";
+    server.boost = BOOST;
+    server.pod = MARKER("500m");
+    server.container = CPU_RESTARTS;
+    server.pods_per_vpa = 9;
+    server.replicas = 10;
+    server.refuse = 1;
+    start(0);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 9);
+}
+
 static double unboost_errors(const char *size)
 {
     return metric("vpa_updater_failed_in_place_update_attempts_total",
                   (const char *const[]){size, "UnboostError", "v00", "n", NULL});
+}
+
+#define REFUSAL "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":422,\"message\":\"no\"}"
+
+/* U48: once all of it, then the cpu of its marker alone; the VPA is told of both. In other modes
+ * each pass tries again, and nobody is told. */
+TEST_TIMES(a_refused_end_of_a_boost_rests_in_mode_in_place, 2) {
+    server.mode = _i == 0 ? "InPlace" : "Off";
+    server.boost = BOOST;
+    server.pod = MARKER("500m");
+    server.pods_per_vpa = 2;
+    server.resize_refusal = REFUSAL;
+    server.refusal_code = 422;
+    start(0);
+    for (int i = 0; i < 10; i++) {
+        updater_pass(server.updater);
+        vpa_loop_pump(server.loop, VPA_MINUTE);
+    }
+    updater_flush(server.updater, VPA_MINUTE);
+    ck_assert_uint_eq(server.call_count, _i == 0 ? 4 : 20);
+    ck_assert_uint_eq(server.events, _i == 0 ? 4 : 0);
 }
 
 /* It has no resizes, which is found out with the first one. */

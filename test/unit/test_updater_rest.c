@@ -568,6 +568,8 @@ TEST(a_resize_that_is_refused_is_not_sent_again_as_it_was) {
     server.pods_per_vpa = 2;
     server.resize_refusal = NO_OTHER_QOS;
     server.refusal_code = 422;
+    server.config.eviction_rate_limit = 1e-6;
+    server.config.eviction_rate_burst = 100;
     begin_with_ledger(0);
     ck_assert_uint_eq(pass_for_ten_minutes(), 2);
     ck_assert_uint_eq(server.events, 2);
@@ -577,6 +579,11 @@ TEST(a_resize_that_is_refused_is_not_sent_again_as_it_was) {
     ck_assert_double_eq(metric("vpa_updater_failed_in_place_update_attempts_total",
                                (const char *const[]){"1", "InPlaceUpdateError", "v00", "n", NULL}),
                         2);
+    server.generation_of_vpas = 2;
+    show_vpas();
+    pass_for(2);
+    ck_assert_str_eq(told(), "resize refused by the API server|leave alone refused");
+    ck_assert_double_eq_tol(updater_env(server.updater)->in_place_rate.tokens, 98, 0.01);
 
     vpa_auto_free char *vpa = vpa_text(0);
     char *target = strstr(vpa, "\"target\":{\"cpu\":\"2\"");
@@ -584,9 +591,27 @@ TEST(a_resize_that_is_refused_is_not_sent_again_as_it_was) {
     target[strlen("\"target\":{\"cpu\":\"")] = '3';
     show_object(VPA_API, VPA_KIND, vpa);
     ck_assert_uint_eq(pass_for_ten_minutes(), 2);
+    ck_assert_uint_eq(server.events, 4);
     for (int minutes = 0; minutes < 41; minutes++)
         vpa_loop_pump(server.loop, VPA_MINUTE);
     ck_assert_uint_eq(pass_for_ten_minutes(), 2); /* an hour is over */
+    ck_assert_uint_eq(server.events, 4);          /* which is no news */
+}
+
+/* Mode InPlaceOrRecreate has: each pass comes to the eviction, which is refused as well. */
+TEST(a_resize_that_is_refused_is_followed_by_an_eviction_in_each_pass) {
+    size_t evictions = 0;
+
+    server.mode = "InPlaceOrRecreate";
+    server.pods_per_vpa = 2;
+    server.resize_refusal = server.eviction_refusal = NO_OTHER_QOS;
+    server.refusal_code = 422;
+    begin_with_ledger(0);
+    pass_for_ten_minutes();
+    for (size_t i = 0; i < server.call_count; i++)
+        evictions += vpa_str_ends_with(server.calls[i], "/eviction");
+    ck_assert_uint_eq(evictions, 20);
+    ck_assert_uint_eq(server.events, 0);
 }
 
 int main(void)
