@@ -14,19 +14,19 @@ struct trial {
     char *ns, *kind, *name; /* of the owner */
     char *api_version;
     char *pod, *uid;
-    uint64_t vpa_uid;   /* the hash of it */
-    uint64_t template;  /* of the pod */
-    vpa_time newest;    /* creation of the newest pod of the owner when it was sent */
-    vpa_time sent;      /* this and the next three by a clock that nobody sets (env.h) */
-    vpa_time gone;      /* the pod was seen to be gone; unset */
-    vpa_time came;      /* a replacement was first seen, whichever it was; unset */
-    vpa_time seen;      /* the oldest replacement was first seen; unset */
-    uint64_t seen_uid;  /* the hash of its UID */
-    bool judged;        /* it has failed */
-    bool first;         /* its group waits for it */
-    bool waited;        /* for its kubelet, before it was sent */
-    bool waits;         /* for its kubelet, which says nothing of the values: to be put aside */
-    bool aside;         /* and was: nobody waits for it */
+    uint64_t vpa_uid;  /* the hash of it */
+    uint64_t template; /* of the pod */
+    vpa_time newest;   /* creation of the newest pod of the owner when it was sent */
+    vpa_time sent;     /* this and the next three by a clock that nobody sets (env.h) */
+    vpa_time gone;     /* the pod was seen to be gone; unset */
+    vpa_time came;     /* a replacement was first seen, whichever it was; unset */
+    vpa_time seen;     /* the oldest replacement was first seen; unset */
+    uint64_t seen_uid; /* the hash of its UID */
+    bool judged;       /* it has failed */
+    bool first;        /* its group waits for it */
+    bool waited;       /* for its kubelet, before it was sent */
+    bool waits;        /* for its kubelet, which says nothing of the values: to be put aside */
+    bool aside;        /* and was: nobody waits for it */
     /* Nothing has come, and the owner may have fewer pods. Those that it still has are left alone
      * until something comes or they are gone; nobody else waits for it. */
     bool alone;

@@ -46,8 +46,8 @@ struct vpa_ledger {
     pthread_mutex_t lock; /* of what follows */
     struct block *oldest, *newest;
     bool standby; /* this process decides nothing */
-    bool ended;  /* the newest block takes no more lines */
-    size_t size; /* of all lines, unpacked */
+    bool ended;   /* the newest block takes no more lines */
+    size_t size;  /* of all lines, unpacked */
     size_t size_max;
     z_stream packer;       /* of the newest block */
     struct vpa_buf packed; /* a line */

@@ -623,8 +623,8 @@ struct vpa_kube_config *vpa_kube_config_load_merged(const char *const *paths, si
 {
     vpa_auto_arena document = {0};
     struct source *sources = vpa_arena_zalloc(&document, (count + 1) * sizeof(*sources));
-    struct vpa_error why, missing = {0};
-    size_t n = 0;
+    struct vpa_error why, missing;
+    size_t n = 0, missing_count = 0;
 
     for (size_t i = 0; i < count; i++) {
         if (read_source(&document, paths[i], &sources[n], &why) == 0) {
@@ -633,12 +633,12 @@ struct vpa_kube_config *vpa_kube_config_load_merged(const char *const *paths, si
             if (err)
                 *err = why;
             return NULL;
-        } else if (!*missing.text) {
+        } else if (missing_count++ == 0) {
             missing = why;
         }
     }
     struct vpa_kube_config *config = config_of(sources, n, context, err);
-    if (!config && n == 0 && *missing.text && !*vpa_or_empty(context))
+    if (!config && n == 0 && missing_count > 0 && !*vpa_or_empty(context))
         vpa_error_wrap(err, "%s", missing.text); /* more likely a slip than somebody in no pod */
     return config;
 }

@@ -52,8 +52,8 @@ struct record {
     size_t waiting;  /* of the groups */
     vpa_time tried;  /* the last of them was sent */
     vpa_time proven; /* the last group that was, since its last failure; 0: none */
-    unsigned row; /* of the namespace's failures that this VPA is part of */
-    bool lacking; /* by one for want of values */
+    unsigned row;    /* of the namespace's failures that this VPA is part of */
+    bool lacking;    /* by one for want of values */
     char *vpa;
     char key[];
 };

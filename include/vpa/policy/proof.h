@@ -56,9 +56,9 @@ struct vpa_proof_id {
     const char *vpa;   /* namespace/name */
     const char *group; /* namespace/kind/name of the owner */
     enum vpa_proof_way way;
-    vpa_time start; /* vpa_proof_start() when the action went out; for the judge alone */
+    vpa_time start;     /* vpa_proof_start() when the action went out; for the judge alone */
     vpa_duration pause; /* of the VPA's breaker when it went out, 0: it was closed; as start */
-    bool dry_run;   /* no action went out: one pod more that is refused counts for its VPA alone,
+    bool dry_run; /* no action went out: one pod more that is refused counts for its VPA alone,
                      * since an eviction might make room for it; for the judge too */
 };
 struct vpa_proof;
