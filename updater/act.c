@@ -212,6 +212,7 @@ static void on_annotated(void *ctx, const struct vpa_kube_result *result,
 
     if (err)
         outcome = failed(a, "Failed to patch the annotations of a resized pod", result, err);
+    a->unmarked = !err || result->unanswered;
     /* A resize has succeeded whatever became of its annotations. */
     updater_action_answered(a, a->kind == ACTION_ANNOTATE ? outcome : ACT_OK);
 }
@@ -346,6 +347,12 @@ static bool exceeds_budget(struct work *w, size_t pod, size_t candidate, const s
            !vpa_pod_disruptable(w->pods[pod], group, w->pass->env->memory);
 }
 
+/* A boost ends that no resource can be taken back of (U52). */
+static bool is_marker_alone(const struct resize *r)
+{
+    return r->result == ACT_NOTHING_TO_PATCH && r->patch.takes_back;
+}
+
 static void resize_prepare(struct work *w, size_t pod, size_t candidate, struct resize *r)
 {
     r->resources = true;
@@ -359,9 +366,9 @@ static void resize_prepare(struct work *w, size_t pod, size_t candidate, struct 
     }
     r->patch.cautious = is_cautious(w, pod, candidate);
     r->result = build_patch(w, pod, &r->patch);
-    if (r->result != ACT_OK)
+    if (r->result != ACT_OK && !is_marker_alone(r))
         return;
-    r->resources = worth_sending(w, &r->patch, w->pods[pod]);
+    r->resources = r->result == ACT_OK && worth_sending(w, &r->patch, w->pods[pod]);
     r->result = r->resources || r->patch.takes_back ? ACT_SENT : ACT_NOT_NEEDED;
     if (!r->resources)
         return;
@@ -472,6 +479,7 @@ static void start_resize(struct work *w, size_t pod, size_t candidate,
 
     a->candidate = candidate;
     a->takes_back = patch->takes_back;
+    a->keeping = patch->keeping ? vpa_xstrdup(patch->keeping) : NULL;
     a->behind_end = is_behind_end(a, patch->requests);
     a->changes = patch->changes;
     a->restarts = patch->restarts;

@@ -272,6 +272,21 @@ static void note_boost(const struct action *a)
         vpa_update_memory_set_unboost(a->work->pass->env->memory, a->pod->meta.uid, a->takes_back);
 }
 
+/* Once: there is no marker any more that would bring it up again. */
+static void announce_keeping(const struct action *a)
+{
+    struct vpa_object_ref pod = updater_pod_ref(a->pod);
+    vpa_auto_free char *text = NULL;
+
+    if (!a->keeping || !a->unmarked)
+        return;
+    text = vpa_xprintf(
+        "The startup boost is over, but its cpu request stays: there was none before it, "
+        "and no cpu is recommended to go down to. Containers: %.300s",
+        a->keeping);
+    vpa_events_record_warning(a->work->pass->env->events, &pod, "StartupBoostStays", text);
+}
+
 static void finish_resize(struct action *a)
 {
     struct work *w = a->work;
@@ -296,6 +311,7 @@ static void action_free(struct action *a)
 {
     a->work->in_flight--;
     free(a->annotations);
+    free(a->keeping);
     free(a->why);
     free(a->inputs);
     free(a->refusal);
@@ -319,6 +335,7 @@ static void finish(struct action *a)
             note_boost(a);
         break;
     }
+    announce_keeping(a);
     a->work->last = a->result;
     action_free(a);
 }

@@ -35,6 +35,8 @@ struct action {
     size_t candidate;  /* in work->list, SIZE_MAX without */
     bool takes_back;   /* a boost ends with it */
     bool behind_end;   /* the end of a boost, not carried out when it was sent, outlasts it */
+    char *keeping;     /* containers that keep the cpu of a boost that ends (U52); heap or NULL */
+    bool unmarked;     /* its annotations were patched, or may have been */
     bool changes;      /* the spec changes */
     bool restarts;     /* the kubelet restarts a container for it */
     char *why;         /* old and new values and the reason; heap, "" when nothing is known */

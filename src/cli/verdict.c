@@ -36,9 +36,9 @@ static bool has_nothing_to_change(struct vpa_arena *arena, const struct work *w,
         int built = vpa_resize_patch_build(pod, w->vpa, limits, plans,
                                            updater_env_now(w->pass->env), arena, &patch, &err);
 
-        nothing = built < 0 ? err.code == VPA_NOT_FOUND
-                            : !patch.changes && !patch.takes_back &&
-                                  vpa_pod_resize_status(pod) != VPA_RESIZE_ERROR;
+        nothing = !patch.takes_back &&
+                  (built < 0 ? err.code == VPA_NOT_FOUND
+                             : !patch.changes && vpa_pod_resize_status(pod) != VPA_RESIZE_ERROR);
     }
     vpa_resize_patch_release(&patch);
     return nothing;

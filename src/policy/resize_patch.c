@@ -12,8 +12,9 @@
  * recommended. When only memory is recommended, the boosted cpu still has to go, so cpu comes from
  * the marker. So it does when the pod cannot take what is recommended (U31, U33, U41), or the API
  * server has refused it (U47): then the end of the boost is all that is done, or the pod would stay
- * boosted for good. A container that had no cpu request has none to go back to: it goes down to
- * what is recommended for its cpu.
+ * boosted for good. A container that had no cpu request has none to go back to, and no resize takes
+ * a request away: it goes down to what is recommended for its cpu, in every mode. Where nothing is,
+ * it keeps the cpu of its boost, and whoever asked for the patch is told (U52).
  */
 #include "vpa/policy/resize_patch.h"
 
@@ -227,22 +228,52 @@ static bool has_plan(const struct builder *b, const char *container,
            (plan->requests.count > 0 || plan->limits.count > 0);
 }
 
+/* The cpu of `from`, where it is less than what is there. */
+static void lower_cpu(struct builder *b, const struct vpa_resource_list *there,
+                      const struct vpa_resource_list *from, struct vpa_resource_list *to)
+{
+    const struct vpa_quantity *boosted = vpa_resource_find(there, VPA_CPU);
+    const struct vpa_quantity *wanted = vpa_resource_find(from, VPA_CPU);
+
+    if (!boosted || !wanted)
+        return;
+    vpa_resource_set(b->arena, to, VPA_CPU,
+                     vpa_quantity_cmp(wanted, boosted) < 0 ? *wanted : *boosted);
+}
+
+/* A container without a cpu request of its own goes down to its plan. False: it cannot. */
+static bool lower_to_plan(struct builder *b, size_t index, const struct vpa_resources *original,
+                          const struct vpa_container_plan *plan, struct wanted *wanted)
+{
+    const struct vpa_container *container = &b->pod->containers[index];
+
+    if (vpa_resource_find(&original->requests, VPA_CPU) ||
+        vpa_policy_is_off(&b->vpa->resource_policy, container->name) ||
+        !vpa_resource_find(&plan->requests, VPA_CPU))
+        return false;
+    wanted->requests = vpa_resource_list_copy(b->arena, &wanted->requests);
+    wanted->limits = vpa_resource_list_copy(b->arena, &wanted->limits);
+    lower_cpu(b, &container->resources.requests, &plan->requests, &wanted->requests);
+    lower_cpu(b, &container->resources.limits, &plan->limits, &wanted->limits);
+    return true;
+}
+
 static int choose_unboosted(struct builder *b, size_t index, const char *marker,
                             const struct vpa_container_plan *plan, struct vpa_error *err)
 {
     const char *name = b->pod->containers[index].name;
     struct vpa_resources original;
-    struct vpa_resource_list requests = plan->requests, limits = plan->limits;
+    struct wanted *wanted = &b->wanted[index];
 
     if (vpa_boost_marker_parse(b->arena, marker, &original, err) < 0)
         return vpa_wrap(err, "startup boost marker of container %s", name);
     if (has_plan(b, name, plan)) {
-        restore_cpu(b, &original, &requests, &limits);
+        *wanted = (struct wanted){true, plan->requests, plan->limits};
+        restore_cpu(b, &original, &wanted->requests, &wanted->limits);
     } else {
-        requests = original.requests;
-        limits = original.limits;
+        *wanted = (struct wanted){true, original.requests, original.limits};
+        lower_to_plan(b, index, &original, plan, wanted);
     }
-    b->wanted[index] = (struct wanted){true, requests, limits};
     return 0;
 }
 
@@ -271,32 +302,12 @@ static int choose_resources(struct builder *b, const struct vpa_container_plan *
     return 0;
 }
 
-/* The cpu of `from`, where it is less than what is there. */
-static void lower_cpu(struct builder *b, const struct vpa_resource_list *there,
-                      const struct vpa_resource_list *from, struct vpa_resource_list *to)
-{
-    const struct vpa_quantity *boosted = vpa_resource_find(there, VPA_CPU);
-    const struct vpa_quantity *wanted = vpa_resource_find(from, VPA_CPU);
-
-    if (!boosted || !wanted)
-        return;
-    vpa_resource_set(b->arena, to, VPA_CPU,
-                     vpa_quantity_cmp(wanted, boosted) < 0 ? *wanted : *boosted);
-}
-
 static void choose_original(struct builder *b, size_t index, const struct vpa_resources *original,
                             const struct vpa_container_plan *plan, struct wanted *wanted)
 {
-    const struct vpa_container *container = &b->pod->containers[index];
-
     wanted->chosen = true;
-    if (!vpa_resource_find(&original->requests, VPA_CPU) && has_plan(b, container->name, plan) &&
-        vpa_resource_find(&plan->requests, VPA_CPU)) {
-        lower_cpu(b, &container->resources.requests, &plan->requests, &wanted->requests);
-        lower_cpu(b, &container->resources.limits, &plan->limits, &wanted->limits);
-        return;
-    }
-    restore_cpu(b, original, &wanted->requests, &wanted->limits);
+    if (!lower_to_plan(b, index, original, plan, wanted))
+        restore_cpu(b, original, &wanted->requests, &wanted->limits);
 }
 
 /* What the boosts changed goes back to the originals, and nothing else is touched: memory that was
@@ -381,6 +392,26 @@ static const struct vpa_resource_list *wanted_requests(const struct builder *b)
     return requests;
 }
 
+/* The containers whose boosts end without an end of their cpu, or NULL. */
+static const char *keeping_boosts(const struct builder *b)
+{
+    const struct vpa_pod *pod = b->pod;
+    const char *names = NULL;
+
+    for (size_t i = 0; i < pod->container_count; i++) {
+        const struct vpa_container *c = &pod->containers[i];
+        const struct vpa_quantity *there = vpa_resource_find(&c->resources.requests, VPA_CPU);
+
+        if (!there || vpa_quantity_is_zero(there) ||
+            vpa_resource_find(&b->wanted[i].requests, VPA_CPU) || !is_over(b, i) ||
+            !vpa_boost_marker_find(&pod->meta.annotations, c->name))
+            continue;
+        names =
+            vpa_arena_printf(b->arena, "%s%s%s", vpa_or_empty(names), names ? ", " : "", c->name);
+    }
+    return names;
+}
+
 static void mark(struct vpa_json_patch *patch)
 {
     vpa_json_put_string(
@@ -434,11 +465,13 @@ int vpa_resize_patch_build(const struct vpa_pod *pod, const struct vpa_object *v
     out->changes = false;
     out->restarts = false;
     out->takes_back = false;
+    out->keeping = NULL;
     out->requests = NULL;
 
     if (choose_what_fits(&b, plans, err) < 0)
         return -1;
     out->requests = wanted_requests(&b);
+    out->keeping = keeping_boosts(&b);
     vpa_json_patch_begin(&b.resize, &out->resize);
     any = put_resources(&b);
     vpa_json_patch_end(&b.resize);
@@ -446,9 +479,9 @@ int vpa_resize_patch_build(const struct vpa_pod *pod, const struct vpa_object *v
     put_annotations(&b);
     vpa_json_patch_end(&b.annotations);
 
-    if (!any)
-        return vpa_fail(err, VPA_NOT_FOUND, "no resource of the pod is to be patched");
     if (vpa_buf_failed(&out->resize) || vpa_buf_failed(&out->annotations))
         return vpa_fail(err, VPA_LIMIT, "patch is longer than %d bytes", VPA_RESIZE_PATCH_MAX);
+    if (!any)
+        return vpa_fail(err, VPA_NOT_FOUND, "no resource of the pod is to be patched");
     return 0;
 }

@@ -419,5 +419,28 @@ def scenario_boost_start_time(make):
     assert bed.evictions() == 0
 
 
+def scenario_boost_without_request(make):
+    """Containers without a cpu request: the boost goes down to what is recommended, or stays and is told of, once."""
+    bed = Bed(make, webhook=True)
+    boost, memory = quantity("2", durationSeconds=5), {"memory": "64Mi"}
+    prepare(bed, "rec", memory, None, "Recreate", None, boost)
+    prepare(bed, "offrec", memory, None, "Off", {"cpu": "300m"}, boost)
+    prepare(bed, "mem", memory, None, "InPlaceOrRecreate", memory, boost,
+            [{"containerName": "mem", "controlledResources": ["memory"]}])
+    prepare(bed, "off", {}, None, "Off", None, boost)
+    bed.cluster.webhook_knows()
+    names = {"rec": "2", "offrec": "300m", "mem": "2", "off": "2"}
+    for name in names:
+        scale(bed, name, 2)
+    before = {name: bed.uids(name) for name in names}
+    until(lambda: not any(marked(p) for name in names for p in bed.pods(name)), 60, "the markers are gone")
+    bed.passes(5)
+    for name, cpu in names.items():
+        assert bed.applied(name, {"cpu": cpu, **({} if name == "off" else memory)}), (name, bed.pods(name))
+        assert bed.events("StartupBoostStays", f"{name}-") == (0 if name == "offrec" else 2), name
+        assert bed.failures(name, "UnboostError") == 0, name
+    assert {name: bed.uids(name) for name in names} == before and bed.evictions() == 0, bed.calls()
+
+
 # Rights are taken away on purpose: no part of the report on the rights of deploy/.
 scenario_boost_refused.other_rights = scenario_boost_killed.other_rights = True

@@ -324,6 +324,98 @@ TEST_EACH(a_boost_is_taken_back_where_the_recommendation_does_not_fit, misfits) 
     ck_assert_uint_eq(server.annotated, 2);
 }
 
+static void show_recommended(const char *containers)
+{
+    vpa_auto_free char *text = vpa_text(0);
+    char *from = strstr(text, "[{\"containerName\""), *to = strchr(from, ']');
+    vpa_auto_free char *vpa = vpa_xprintf("%.*s[%s%s", (int)(from - text), text, containers, to);
+
+    show_object(VPA_API, VPA_KIND, vpa);
+    settle();
+}
+
+static size_t times_told(const char *what)
+{
+    size_t count = 0;
+
+    updater_flush(server.updater, VPA_MINUTE);
+    for (const char *at = vpa_buf_text(&server.event_bodies); (at = strstr(at, what)); at++)
+        count++;
+    return count;
+}
+
+#define OF_C(target) "{\"containerName\":\"c\",\"target\":{" target "}}"
+#define NO_CPU                                                                                     \
+    "\"annotations\":{\"vpaCpuStartupBoost/c\":\"{\\\"requests\\\":{%s},\\\"limits\\\":{}}\"},"
+
+#define ITS_MEMORY "\\\"memory\\\":\\\"64Mi\\\""
+
+/* The containers had no cpu request before. wanted: in the resize, NULL: there is none. */
+static const struct {
+    const char *name, *mode, *recommended, *memory, *wanted;
+    bool stays;
+} without_request[] = {
+    {"nothing recommended", "Recreate", "", ITS_MEMORY, NULL, true},
+    {"nothing to resize", "Off", "", "", NULL, true},
+    {"nothing at all to go by", "Initial", "", "", NULL, true},
+    {"memory alone", "InPlaceOrRecreate", OF_C("\"memory\":\"128Mi\""), ITS_MEMORY, "\"128Mi\"",
+     true},
+    {"less in mode Off", "Off", OF_C("\"cpu\":\"300m\""), "", "\"300m\"", false},
+    {"less in mode Initial", "Initial", OF_C("\"cpu\":\"300m\""), "", "\"300m\"", false},
+    {"less in mode Recreate", "Recreate", OF_C("\"cpu\":\"300m\""), "", "\"300m\"", false},
+    {"more in mode Off", "Off", OF_C("\"cpu\":\"3\""), "", NULL, false},
+};
+
+/* No resize takes a request away (U52). */
+TEST_EACH(a_boost_without_a_request_before_it_goes_down_or_is_told_of, without_request) {
+    vpa_auto_free char *marker = vpa_xprintf(NO_CPU, without_request[_i].memory);
+    const char *wanted = without_request[_i].wanted;
+
+    server.mode = without_request[_i].mode;
+    server.boost = BOOST;
+    server.request = *without_request[_i].memory ? "2\",\"memory\":\"64Mi" : "2";
+    server.pod = marker;
+    server.pods_per_vpa = 2;
+    server.config.eviction_tolerance = 1;
+    start(0);
+    show_object("v1", "Node",
+                "{\"metadata\":{\"name\":\"node\"},\"status\":{\"allocatable\":{\"cpu\":\"400\","
+                "\"memory\":\"400Gi\"}}}");
+    show_recommended(without_request[_i].recommended);
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, wanted ? 2 : 0);
+    ck_assert(!wanted || strstr(server.last_body, wanted));
+    ck_assert_uint_eq(server.annotated, 2);
+    ck_assert_ptr_nonnull(strstr(server.last_annotation, "vpaCpuStartupBoost~1c"));
+    ck_assert_double_eq(unboost_errors("1"), 0);
+    ck_assert_uint_eq(times_told("StartupBoostStays"), without_request[_i].stays ? 2 : 0);
+}
+
+/* Refused, the marker is still there, and says it again. */
+TEST(a_boost_that_stays_is_told_of_when_its_marker_is_gone) {
+    vpa_auto_free char *marker = vpa_xprintf(NO_CPU, "");
+
+    server.mode = "Off";
+    server.boost = BOOST;
+    server.pod = marker;
+    server.pods_per_vpa = 2;
+    server.annotation_code = 500;
+    start(0);
+    show_recommended("");
+    updater_pass(server.updater);
+    ck_assert_uint_eq(times_told("StartupBoostStays"), 0);
+    server.annotation_code = 0;
+    updater_pass(server.updater);
+    ck_assert_uint_eq(times_told("StartupBoostStays"), 2);
+    server.pod = "";
+    show_pod(0, 0);
+    show_pod(0, 1);
+    settle();
+    updater_pass(server.updater);
+    ck_assert_uint_eq(times_told("StartupBoostStays"), 2);
+    ck_assert_double_eq(unboost_errors("1"), 0);
+}
+
 /* The limiter counts resizes. */
 TEST(a_marker_that_is_taken_away_waits_for_no_token) {
     server.mode = "Off";

@@ -1,7 +1,7 @@
 /*
  * The two JSON patches of an in-place update: resources (to pods/resize) and annotations (to the
  * pod). Source: specification updater.md 14 and 15.3; docs/compatibility.md S1, U7, U14, U20, U23,
- * U31, U33, U41, U47.
+ * U31, U33, U41, U47, U52.
  *
  * Both begin with `test` operations that tie them to what was decided on: the pod's UID, and for
  * the resources every request and limit that the operations replace. A pod that is another one, or
@@ -35,6 +35,9 @@ struct vpa_resize_patch {
     bool
         restarts; /* a container is restarted by it: a resource that changes has RestartContainer */
     bool takes_back; /* some expired boost marker is removed by `annotations` */
+    /* Names of containers that keep the cpu of a boost that is over, having nothing to go down to
+     * (U52); in the arena, NULL: none. */
+    const char *keeping;
     /* What each container is to ask for, in the order of the pod; in the arena. */
     const struct vpa_resource_list *requests;
 };
@@ -44,8 +47,9 @@ void vpa_resize_patch_release(struct vpa_resize_patch *patch);
 /* plans: what vpa_capping_plan gives for this pod within these limits, which may be NULL for none.
  * Where the pod cannot take them, boosts that are over go back to the cpu of their markers and
  * nothing else is changed. Fails with VPA_INVALID when an expired marker is unusable or the pod can
- * take neither, with VPA_NOT_FOUND when there is no operation on resources at all. arena: for
- * parsed markers. out was initialised; all but `cautious` is refilled. */
+ * take neither, with VPA_NOT_FOUND when there is no operation on resources at all: `annotations`
+ * can be sent alone where it takes_back. arena: for parsed markers. out was initialised; all but
+ * `cautious` is refilled. */
 int vpa_resize_patch_build(const struct vpa_pod *pod, const struct vpa_object *vpa,
                            const struct vpa_namespace_limits *limits,
                            const struct vpa_container_plan *plans, vpa_time now,
