@@ -172,11 +172,6 @@ static int parse_series(struct vpa_arena *arena, struct samples *samples, const 
 
 /* ---- the envelope ---- */
 
-static bool is_redirect(int status)
-{
-    return (status >= 301 && status <= 303) || status == 307 || status == 308;
-}
-
 static int check_status(int status, struct vpa_error *err)
 {
     if (status / 100 == 2 || status == 400 || status == 422)
@@ -185,10 +180,7 @@ static int check_status(int status, struct vpa_error *err)
         return vpa_fail(err, VPA_INVALID, "client_error: client error: %d", status);
     if (status / 100 == 5)
         return vpa_fail(err, VPA_INVALID, "server_error: server error: %d", status);
-    return vpa_fail(err, VPA_INVALID, "bad_response: bad response code %d%s", status,
-                    is_redirect(status) ? ": a redirect, which is not followed; "
-                                          "--prometheus-address must be where it leads"
-                                        : "");
+    return vpa_fail(err, VPA_INVALID, "bad_response: bad response code %d", status);
 }
 
 static int check_envelope(int status, const struct vpa_json *root, const struct vpa_json **data,

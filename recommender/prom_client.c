@@ -28,9 +28,10 @@ struct attempt {
     struct vpa_error err;
 };
 
+/* Also a redirect: what is true of a GET, which the transport follows, shows when it is tried. */
 static bool is_refusal(int status)
 {
-    return status == 403 || status == 405 || status == 501;
+    return status / 100 == 3 || status == 403 || status == 405 || status == 501;
 }
 
 static int on_data(void *ctx, const char *bytes, size_t len)
@@ -59,14 +60,17 @@ static void on_done(void *ctx, const struct vpa_http_result *answer)
 {
     struct attempt *a = ctx;
     bool is_post = strcmp(a->method, "POST") == 0;
+    bool whole = answer->failure == VPA_TRANSPORT_OK;
+    bool turned_away = answer->failure == VPA_TRANSPORT_OTHER && answer->status / 100 == 3;
 
     a->done = true;
-    a->status = answer->failure == VPA_TRANSPORT_OK ? answer->status : 0;
-    if (answer->failure == VPA_TRANSPORT_OK) {
-        metrics_prometheus_response(answer->status, a->method,
+    a->status = whole || turned_away ? answer->status : 0;
+    if (a->status > 0)
+        metrics_prometheus_response(a->status, a->method,
                                     vpa_time_sub(vpa_loop_now(a->loop), a->started));
-        if (is_post && is_refusal(answer->status))
-            return;
+    if (is_post && is_refusal(a->status))
+        return;
+    if (whole) {
         a->result = judge(a, answer);
     } else if (answer->failure != VPA_TRANSPORT_STOPPED) { /* otherwise on_data has said why */
         bool too_long = answer->failure == VPA_TRANSPORT_LIMIT;

@@ -1,7 +1,7 @@
 /*
  * Asks Prometheus the three questions of a history, one after the other (recommender.md 16.2 of the
- * specification). Each query is a POST; a server that refuses the method (403, 405, 501) is asked
- * again with GET, once. Nothing else is repeated.
+ * specification). Each query is a POST; a server that refuses the method (403, 405, 501) or sends
+ * it elsewhere is asked again with GET, once. Nothing else is repeated.
  */
 #ifndef RECOMMENDER_PROM_CLIENT_H
 #define RECOMMENDER_PROM_CLIENT_H

@@ -236,6 +236,12 @@ int cli_connect(struct cli *cli, struct vpa_error *err)
     return make_client(cli, err);
 }
 
+void cli_leave_terminal(struct cli *cli)
+{
+    if (cli->config)
+        vpa_kube_config_leave_terminal(cli->config);
+}
+
 /* ---- the program ---- */
 
 static int usage(const char *text)

@@ -120,6 +120,8 @@ int cli_main(int argc, char *const *argv);
 /* Reads the kubeconfig and makes the client; again does nothing. Commands that need no cluster
  * never call it. */
 int cli_connect(struct cli *cli, struct vpa_error *err) VPA_MUST_CHECK;
+/* After the first reading of a command that stays: no credential plugin asks at the terminal. */
+void cli_leave_terminal(struct cli *cli);
 /* Over another transport (tests): takes it, and borrows clock and loop. */
 int cli_use_transport(struct cli *cli, struct vpa_clock *clock, struct vpa_loop *loop,
                       struct vpa_transport *transport, struct vpa_error *err) VPA_MUST_CHECK;

@@ -140,14 +140,15 @@ static int start(struct dash *d, struct vpa_http_server **server, struct vpa_err
     static const int signals[] = {SIGINT, SIGTERM};
     vpa_auto_free char *address = vpa_xprintf("127.0.0.1:%lld", (long long)d->asked_port);
 
-    if (vpa_loop_on_signals(d->cli->loop, signals, VPA_COUNT(signals), on_signal, d->cli->loop,
-                            err) < 0)
-        return -1;
     make_secret(d);
     if (read_page(d) < 0) {
         *err = d->failure;
         return -1;
     }
+    cli_leave_terminal(d->cli);
+    if (vpa_loop_on_signals(d->cli->loop, signals, VPA_COUNT(signals), on_signal, d->cli->loop,
+                            err) < 0)
+        return -1;
     d->read_at = vpa_loop_monotonic(d->cli->loop);
     *server =
         vpa_http_server_new(d->cli->loop,

@@ -134,6 +134,7 @@ static void watch_keys(struct top *t)
 
 static void run_screen(struct top *t)
 {
+    cli_leave_terminal(t->cli);
     initscr();
     cbreak();
     noecho();

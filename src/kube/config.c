@@ -72,7 +72,12 @@ struct vpa_kube_config *vpa_kube_config_plain(const char *server)
 
 void vpa_kube_config_use_terminal(struct vpa_kube_config *config)
 {
-    config->at_terminal = true;
+    config->terminal = TERMINAL_USED;
+}
+
+void vpa_kube_config_leave_terminal(struct vpa_kube_config *config)
+{
+    config->terminal = TERMINAL_LEFT;
 }
 
 /* In-cluster */

@@ -18,6 +18,8 @@
 #define TOKEN_RETRY VPA_SECOND         /* after a file that could not be read, or was refused */
 
 enum exec_interactive { EXEC_IF_AVAILABLE, EXEC_NEVER, EXEC_ALWAYS };
+/* Of a daemon; of a command that a person may have typed; of one that plugins ask no more. */
+enum terminal { TERMINAL_NONE, TERMINAL_USED, TERMINAL_LEFT };
 
 struct exec_plugin {
     const char *api_version;
@@ -43,7 +45,7 @@ struct vpa_kube_config {
     const struct vpa_header *impersonation;
     size_t impersonation_count;
     const struct exec_plugin *exec; /* NULL: none */
-    bool at_terminal;               /* a command that a person may have typed; false: a daemon */
+    enum terminal terminal;
 
     char *token;                     /* current; heap */
     int64_t token_read, token_tried; /* monotonic */

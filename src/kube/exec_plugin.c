@@ -38,7 +38,7 @@ void exec_credential_release(struct exec_credential *c)
 
 static bool has_person(const struct vpa_kube_config *config)
 {
-    return config->at_terminal && isatty(STDIN_FILENO);
+    return config->terminal == TERMINAL_USED && isatty(STDIN_FILENO);
 }
 
 static bool is_interactive(const struct vpa_kube_config *config)
@@ -181,6 +181,11 @@ static int reap(pid_t pid, int64_t deadline, struct vpa_error *err)
 
 static int run(const struct vpa_kube_config *config, struct vpa_buf *out, struct vpa_error *err)
 {
+    static const char *const nobody[] = {
+        [TERMINAL_NONE] = "a daemon runs no plugin of interactiveMode Always",
+        [TERMINAL_USED] = "standard input is not a terminal",
+        [TERMINAL_LEFT] = "this command lets a plugin ask only at its start: start it again",
+    };
     const char *hint = config->exec->install_hint;
     int64_t deadline = has_person(config) ? INT64_MAX : vpa_monotonic_read() + EXEC_TIMEOUT;
     int pipes[2];
@@ -188,8 +193,7 @@ static int run(const struct vpa_kube_config *config, struct vpa_buf *out, struct
 
     if (config->exec->interactive == EXEC_ALWAYS && !is_interactive(config))
         return vpa_fail(err, VPA_INVALID, "exec plugin cannot support interactive mode: %s",
-                        config->at_terminal ? "standard input is not a terminal"
-                                            : "a daemon runs no plugin of interactiveMode Always");
+                        nobody[config->terminal]);
     if (pipe2(pipes, O_CLOEXEC) < 0)
         return vpa_fail(err, VPA_RETRY, "pipe: %s", strerror(errno));
     int rc = spawn(config, pipes[1], &pid);

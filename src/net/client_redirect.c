@@ -77,13 +77,13 @@ char *client_redirect_within(const char *base, const char *host, const char *to)
     return url;
 }
 
-const char *client_redirect_refused(const char *within, bool reads, int followed)
+char *client_redirect_refused(const char *within, const char *method, int followed)
 {
-    if (!reads)
-        return "of a change";
+    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+        return vpa_xprintf("of a %s", method);
     if (!within)
-        return "to another server";
-    return followed >= CLIENT_REDIRECTS_MAX ? "after ten others" : NULL;
+        return vpa_xstrdup("to another server");
+    return followed >= CLIENT_REDIRECTS_MAX ? vpa_xstrdup("after ten others") : NULL;
 }
 
 char *client_redirect_shown(const char *to)

@@ -14,9 +14,9 @@ bool client_redirect_is(int status);
  * URL. What to ask for, at the server of base; NULL where it leads to another scheme, host or port.
  * On the heap. */
 char *client_redirect_within(const char *base, const char *host, const char *to);
-/* Why it is not followed, behind "a redirect"; NULL: it is. within: of client_redirect_within();
- * reads: GET or HEAD; followed: how many it was before. */
-const char *client_redirect_refused(const char *within, bool reads, int followed);
+/* Why it is not followed, behind "a redirect", on the heap; NULL: it is. within: of
+ * client_redirect_within(); followed: how many it was before. */
+char *client_redirect_refused(const char *within, const char *method, int followed);
 /* For messages: without user, password, query and fragment. On the heap. */
 char *client_redirect_shown(const char *to) __attribute__((returns_nonnull));
 

@@ -83,10 +83,9 @@ struct vpa_exchange {
     bool too_slow;
     int64_t started, sent_at; /* real monotonic */
     int starts, redirects;
-    bool reads;                             /* GET or HEAD */
     bool harmless;                          /* may be sent again, whatever became of it */
     bool turned_away;                       /* a redirect that is not followed: error says why */
-    bool sent;                              /* its bytes went out, at least once */
+    bool sent;                              /* its bytes went out, at least once, to this place */
     bool unsent;                            /* may_send refused */
     bool lost;                              /* not sent again */
     enum client_connection_fit refused_fit; /* why before_send asked for another connection */
@@ -282,23 +281,26 @@ static bool start_again(struct vpa_exchange *x)
 /* Whether the request goes on at the place that the answer points to. */
 static bool follow(struct vpa_exchange *x)
 {
-    char *to = NULL;
+    char *to = NULL, *method = NULL;
 
     curl_easy_getinfo(x->easy, CURLINFO_REDIRECT_URL, &to);
+    curl_easy_getinfo(x->easy, CURLINFO_EFFECTIVE_METHOD, &method);
     x->head_ready = to == NULL;
     if (!to)
         return false;
     vpa_auto_free char *url = client_redirect_within(x->client->url, x->client->host, to);
-    const char *why = client_redirect_refused(url, x->reads, x->redirects);
+    vpa_auto_free char *shown = client_redirect_shown(to);
+    vpa_auto_free char *why = client_redirect_refused(url, method, x->redirects);
     if (!why) {
         curl_easy_setopt(x->easy, CURLOPT_URL, url);
         x->redirects++;
-        x->starts = 0; /* of this place */
+        x->starts = 0; /* this and the next: of this place */
+        x->sent = false;
+        VPA_V(2, "Redirect followed", VPA_KV("to", shown));
         if (start_again(x))
             return true;
-        why = "without time left";
+        why = vpa_xstrdup("without time left");
     }
-    vpa_auto_free char *shown = client_redirect_shown(to);
     x->turned_away = true;
     snprintf(x->error, sizeof(x->error), "a redirect %s is not followed: %s", why, shown);
     return false;
@@ -346,8 +348,10 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *ctx)
         post_delivery(x);
         return CURL_WRITEFUNC_PAUSE;
     }
-    vpa_buf_append(stream ? &x->pending : &x->body, bytes, len);
     x->bytes_in += len;
+    if (client_redirect_is(x->status) && len > x->body.limit - x->body.len)
+        return len; /* where it leads is in the head */
+    vpa_buf_append(stream ? &x->pending : &x->body, bytes, len);
     if (vpa_buf_failed(stream ? &x->pending : &x->body)) {
         x->too_long = true;
         return 0;
@@ -539,8 +543,8 @@ static struct vpa_exchange *client_start(struct vpa_transport *transport,
     x->rate_min = request->rate_min;
     x->started = vpa_monotonic_read();
     x->starts = 1;
-    x->reads = strcmp(request->method, "GET") == 0 || strcmp(request->method, "HEAD") == 0;
-    x->harmless = request->repeatable || x->reads;
+    x->harmless = request->repeatable || strcmp(request->method, "GET") == 0 ||
+                  strcmp(request->method, "HEAD") == 0;
     vpa_buf_init(&x->pending, PENDING_MAX);
     vpa_buf_init(&x->body, handler->on_data        ? VPA_HTTP_ERROR_MAX
                            : request->response_max ? request->response_max

@@ -56,17 +56,6 @@ static ssize_t keep(struct server_push *p, const giovec_t *pieces, int count)
     return (ssize_t)length(pieces, count);
 }
 
-/* The socket took so much of what waits, and no more. */
-static void drop(struct vpa_buf *waiting, size_t len)
-{
-    vpa_auto_free char *rest = vpa_xmalloc(waiting->len);
-    size_t rest_len = waiting->len - len;
-
-    memcpy(rest, vpa_buf_text(waiting) + len, rest_len);
-    vpa_buf_clear(waiting);
-    vpa_buf_append(waiting, rest, rest_len);
-}
-
 static ssize_t refuse(void)
 {
     errno = EAGAIN;
@@ -95,7 +84,7 @@ static ssize_t send_behind_waiting(struct server_push *p, const giovec_t *pieces
     if (sent < 0)
         return -1;
     if ((size_t)sent < p->waiting.len) {
-        drop(&p->waiting, (size_t)sent);
+        vpa_buf_consume(&p->waiting, (size_t)sent);
         return refuse();
     }
     sent -= (ssize_t)p->waiting.len;

@@ -81,6 +81,8 @@ static void ask(struct front *f, const char *method, const char *server_name, bo
                                              .body = strcmp(method, "GET") == 0 ? NULL : "{}",
                                              .body_len = strcmp(method, "GET") == 0 ? 0 : 2,
                                              .watch = watch,
+                                             .response_max =
+                                                 client_redirect_is(f->status) ? 3 : 0, /* away */
                                              .repeatable = true};
     struct vpa_transport *t = vpa_http_client_new(loop, &options, &err);
 
@@ -131,7 +133,7 @@ TEST_EACH(reads_follow_within_the_server, followed) {
 }
 
 #define OTHER "a redirect to another server is not followed: "
-#define CHANGE "a redirect of a change is not followed: "
+#define OF_A(method) "a redirect of a " method " is not followed: "
 
 static const struct {
     const char *method;
@@ -150,11 +152,12 @@ static const struct {
     {"GET", 302, "Location: http://a\x1b[31m/x\r\n", OTHER "a text that is no URL", false},
     {"GET", 307, "Location: /from\r\n", "a redirect after ten others is not followed: ", false},
     {"GET", 307, "Location: /from\r\n", "a redirect after ten others is not followed: ", true},
-    {"POST", 307, "Location: /x\r\n", CHANGE "http://", false},
-    {"POST", 303, "Location: http://127.0.0.1:%d/x\r\n", CHANGE "http://127.0.0.1:%d/x", false},
-    {"PUT", 308, "Location: /x\r\n", CHANGE "http://", false},
-    {"PATCH", 302, "Location: /x\r\n", CHANGE "http://", false},
-    {"DELETE", 301, "Location: /x\r\n", CHANGE "http://", false},
+    {"POST", 307, "Location: /x\r\n", OF_A("POST") "http://", false},
+    {"POST", 303, "Location: http://127.0.0.1:%d/x\r\n", OF_A("POST") "http://127.0.0.1:%d/x",
+     false},
+    {"PUT", 308, "Location: /x\r\n", OF_A("PUT") "http://", false},
+    {"PATCH", 302, "Location: /x\r\n", OF_A("PATCH") "http://", false},
+    {"DELETE", 301, "Location: /x\r\n", OF_A("DELETE") "http://", false},
     {"GET", 307, "", "", false},
     {"GET", 300, "Location: /x\r\n", "", false},
     {"GET", 304, "Location: /x\r\n", "", false},
@@ -177,6 +180,34 @@ TEST_EACH(other_redirects_are_told, others) {
     ck_assert_ptr_null(strstr(got.error, "secret"));
     ck_assert_int_eq(got.heads, *error ? 0 : 1);
     ck_assert_uint_eq(f.count, strstr(error, "after ten") ? 11 : 1);
+}
+
+static bool send_once(void *ctx)
+{
+    return ++*(int *)ctx == 1;
+}
+
+/* Who may not ask at the second place has lost nothing. */
+TEST(what_is_refused_behind_a_redirect_is_not_sent) {
+    struct front f = {.status = 307, .location = "Location: /x\r\n"};
+    int asked = 0;
+    const struct vpa_http_handler handler = {
+        .ctx = &asked, .may_send = send_once, .on_done = on_done};
+    const struct vpa_http_request request = {.method = "GET", .target = "/from"};
+
+    front_start(&f);
+    vpa_auto_free char *url = vpa_xprintf("http://127.0.0.1:%d", f.port);
+    const struct vpa_http_client_options options = {.base_url = url};
+    struct vpa_transport *t = vpa_http_client_new(loop, &options, &err);
+    got.done = false;
+    vpa_transport_start(t, &request, &handler);
+    while (!got.done)
+        vpa_loop_pump(loop, VPA_SECOND);
+    vpa_transport_free(t);
+    front_stop(&f);
+    ck_assert_int_eq(asked, 2);
+    ck_assert_int_eq(got.failure, VPA_TRANSPORT_UNSENT);
+    ck_assert_str_eq(got.error, "not sent");
 }
 
 int main(void)

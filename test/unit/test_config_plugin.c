@@ -114,20 +114,32 @@ static int type_something(bool terminal)
 
 static const struct {
     const char *mode;
-    bool command, terminal;
+    enum { DAEMON, COMMAND, LEAVES } who;
+    bool terminal;
     const char *token, *error; /* NULL: none */
 } places[] = {
-    {"Never", true, true, "Bearer false ", NULL},
-    {"IfAvailable", true, true, "Bearer true me", NULL},
-    {"Always", true, true, "Bearer true me", NULL},
-    {"Never", true, false, "Bearer false ", NULL},
-    {"IfAvailable", true, false, "Bearer false ", NULL},
-    {"Always", true, false, NULL, NO_MODE "standard input is not a terminal"},
-    {"Never", false, true, "Bearer false ", NULL},
-    {"IfAvailable", false, true, "Bearer false ", NULL},
-    {"Always", false, true, NULL, NO_MODE "a daemon runs no plugin of interactiveMode Always"},
-    {"Always", false, false, NULL, NO_MODE "a daemon runs no plugin of interactiveMode Always"},
+    {"Never", COMMAND, true, "Bearer false ", NULL},
+    {"IfAvailable", COMMAND, true, "Bearer true me", NULL},
+    {"Always", COMMAND, true, "Bearer true me", NULL},
+    {"Never", COMMAND, false, "Bearer false ", NULL},
+    {"IfAvailable", COMMAND, false, "Bearer false ", NULL},
+    {"Always", COMMAND, false, NULL, NO_MODE "standard input is not a terminal"},
+    {"Never", DAEMON, true, "Bearer false ", NULL},
+    {"IfAvailable", DAEMON, true, "Bearer false ", NULL},
+    {"Always", DAEMON, true, NULL, NO_MODE "a daemon runs no plugin of interactiveMode Always"},
+    {"Always", DAEMON, false, NULL, NO_MODE "a daemon runs no plugin of interactiveMode Always"},
+    {"Never", LEAVES, true, "Bearer false ", NULL},
+    {"IfAvailable", LEAVES, true, "Bearer false ", NULL},
+    {"Always", LEAVES, true, NULL, NO_MODE "this command lets a plugin ask only at its start"},
 };
+
+static void sit_down(struct vpa_kube_config *config, int who)
+{
+    if (who != DAEMON)
+        vpa_kube_config_use_terminal(config);
+    if (who == LEAVES)
+        vpa_kube_config_leave_terminal(config);
+}
 
 TEST_EACH(plugins_ask_a_person_at_a_terminal, places) {
     struct vpa_kube_config *config = with_asking_plugin(places[_i].mode);
@@ -135,8 +147,7 @@ TEST_EACH(plugins_ask_a_person_at_a_terminal, places) {
     const struct vpa_header *headers;
     size_t count;
 
-    if (places[_i].command)
-        vpa_kube_config_use_terminal(config);
+    sit_down(config, places[_i].who);
     if (places[_i].token) {
         ck_assert_str_eq(header(config, 0, "Authorization"), places[_i].token);
     } else {
@@ -150,13 +161,12 @@ TEST_EACH(plugins_ask_a_person_at_a_terminal, places) {
 /* A login takes its time, in a browser as well, where the plugin reads nothing here. */
 TEST_EACH(persons_have_time, places) {
     struct vpa_kube_config *config = with_asking_plugin(places[_i].mode);
-    bool hurried = !places[_i].command || !places[_i].terminal;
+    bool hurried = places[_i].who != COMMAND || !places[_i].terminal;
     int typing = type_something(places[_i].terminal);
     const struct vpa_header *headers;
     size_t count;
 
-    if (places[_i].command)
-        vpa_kube_config_use_terminal(config);
+    sit_down(config, places[_i].who);
     haste_s = 61;
     ck_assert_int_eq(vpa_kube_config_headers(config, 0, &headers, &count, &err), hurried ? -1 : 0);
     haste_s = 0;

@@ -743,20 +743,35 @@ TEST_EACH(the_time_of_requests_is_measured_and_bounded, answers) {
 /* ---- servers that refuse POST ---- */
 
 static int refusal, got;
+static enum vpa_transport_failure refusal_failure;
 
 static void refuse_post_with(void *ctx, const struct vpa_memory_request *q,
                              struct vpa_memory_reply *r)
 {
     (void)ctx;
     got += strcmp(q->method, "GET") == 0;
-    vpa_memory_reply_json(r, strcmp(q->method, "POST") == 0 ? refusal : 200, MATRIX(""));
+    bool is_post = strcmp(q->method, "POST") == 0;
+    vpa_memory_reply_json(r, is_post ? refusal : 200, MATRIX(""));
+    if (is_post)
+        vpa_memory_reply_fail(r, refusal_failure);
 }
 
+/* A redirect that the HTTP client does not follow is a failure with its status. */
 static const struct {
     int status;
     bool goes_on;
-} refusals[] = {{403, true},  {405, true},  {501, true},  {400, false}, {401, false},
-                {404, false}, {406, false}, {500, false}, {502, false}, {503, false}};
+    enum vpa_transport_failure failure;
+} refusals[] = {
+    {403, true, VPA_TRANSPORT_OK},     {405, true, VPA_TRANSPORT_OK},
+    {501, true, VPA_TRANSPORT_OK},     {400, false, VPA_TRANSPORT_OK},
+    {401, false, VPA_TRANSPORT_OK},    {404, false, VPA_TRANSPORT_OK},
+    {406, false, VPA_TRANSPORT_OK},    {500, false, VPA_TRANSPORT_OK},
+    {502, false, VPA_TRANSPORT_OK},    {503, false, VPA_TRANSPORT_OK},
+    {302, true, VPA_TRANSPORT_OK},     {301, true, VPA_TRANSPORT_OTHER},
+    {308, true, VPA_TRANSPORT_OTHER},  {400, false, VPA_TRANSPORT_OTHER},
+    {405, false, VPA_TRANSPORT_OTHER}, {302, false, VPA_TRANSPORT_RESET},
+    {0, false, VPA_TRANSPORT_REFUSED},
+};
 
 TEST_EACH(who_refuses_post_is_asked_by_get, refusals) {
     struct vpa_clock *clock = vpa_clock_new_manual(vpa_time_from_unix(T0, 0));
@@ -767,12 +782,17 @@ TEST_EACH(who_refuses_post_is_asked_by_get, refusals) {
     struct vpa_error err;
 
     refusal = refusals[_i].status;
+    refusal_failure = refusals[_i].failure;
     got = 0;
     ck_assert_int_eq(prom_plan_init(&plan, &options, &err), 0);
     history_init(&history, &plan);
     ck_assert_int_eq(prom_fetch_usage(loop, transport, &plan, &history, &err),
                      refusals[_i].goes_on ? 0 : -1);
     ck_assert_int_eq(got, refusals[_i].goes_on ? 2 : 0);
+    vpa_auto_free char *code = vpa_xprintf("%d", refusal);
+    bool counted = refusals[_i].goes_on || !refusal_failure;
+    ck_assert_double_eq(metric(false, "api_requests_count", code, "post"),
+                        counted ? got ? 2 : 1 : 0);
     history_release(&history);
     prom_plan_release(&plan);
     vpa_transport_free(transport);

@@ -241,11 +241,7 @@ static const struct {
     {"no answer", "", "", BAD "client_error: client error: 404", 404},
     {"first of the strangers", "", "", BAD "bad_response: bad response code 300", 300},
     {"last of the strangers", "", "", BAD "bad_response: bad response code 399", 399},
-    {"a redirect", "", "",
-     BAD "bad_response: bad response code 308: a redirect, which is not followed; "
-         "--prometheus-address must be where it leads",
-     308},
-    {"no redirect", "", "", BAD "bad_response: bad response code 304", 304},
+    {"a redirect to nowhere", "", "", BAD "bad_response: bad response code 308", 308},
     {"before all", "", "", BAD "bad_response: bad response code 199", 199},
     {"behind all", "", "", BAD "bad_response: bad response code 600", 600},
     {"a client's fault", "", "", BAD "client_error: client error: 401", 401},

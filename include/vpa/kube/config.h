@@ -10,7 +10,7 @@
  * Tokens from files are read again on the first request after 50 s; a failed re-read keeps the old
  * token. Exec plugins run bounded (60 s, 1 MiB of output) and are cached until their expiry or a
  * 401. They have no standard input, and one of interactiveMode Always is refused, unless
- * vpa_kube_config_use_terminal() was called.
+ * vpa_kube_config_use_terminal() says otherwise.
  */
 #ifndef VPA_KUBE_CONFIG_H
 #define VPA_KUBE_CONFIG_H
@@ -56,6 +56,9 @@ void vpa_kube_config_free(struct vpa_kube_config *config);
  * plugin takes as long as it takes, for a login say, and unless its interactiveMode is Never it
  * reads there. */
 void vpa_kube_config_use_terminal(struct vpa_kube_config *config);
+/* From now on the command needs the terminal itself, or nobody sits there: plugins have nothing to
+ * read and 60 s, as in a daemon. */
+void vpa_kube_config_leave_terminal(struct vpa_kube_config *config);
 
 /* The namespace that the context names, "" when it names none. */
 const char *vpa_kube_config_namespace(const struct vpa_kube_config *config);
