@@ -153,11 +153,15 @@ static bool is_for_room(const struct vpa_proof_id *id, enum vpa_verdict verdict)
 
 /* ---- a webhook that was away ---- */
 
-/* One start excuses all that it has to. */
+/* One start excuses all that it has to, also several groups of a VPA. */
+static bool is_counted(const struct vpa_proof *proof, unsigned excuses, vpa_time excusing)
+{
+    return excuses > 0 && excusing == proof->start && !vpa_time_is_unset(proof->start);
+}
+
 static bool is_excusing(const struct vpa_proof *proof)
 {
-    return proof->excuses > 0 && proof->excusing == proof->start &&
-           !vpa_time_is_unset(proof->start);
+    return is_counted(proof, proof->excuses, proof->excusing);
 }
 
 static bool may_excuse(const struct vpa_proof *proof)
@@ -174,10 +178,14 @@ static void count_excuse(struct vpa_proof *proof)
 
 static bool excuse(struct vpa_proof *proof, struct record *r, vpa_time start, vpa_time now)
 {
-    if (start == proof->start || r->excuses >= VPA_PROOF_EXCUSES || !may_excuse(proof))
+    bool counted = is_counted(proof, r->excuses, r->excusing);
+
+    if (start == proof->start || (r->excuses >= VPA_PROOF_EXCUSES && !counted) ||
+        !may_excuse(proof))
         return false;
     count_excuse(proof);
-    r->excuses++;
+    r->excuses += !counted;
+    r->excusing = proof->start;
     r->excused = now;
     return true;
 }

@@ -48,6 +48,7 @@ struct record {
     struct question question;
     unsigned excuses; /* since its last good proof */
     vpa_time excused;
+    vpa_time excusing; /* the start that was the last excuse */
     struct vpa_table groups;
     size_t waiting;  /* of the groups */
     vpa_time tried;  /* the last of them was sent */
