@@ -196,7 +196,7 @@ TEST(what_comes_to_nothing_ends_no_later_trial) {
     judge("n/v", "g", VPA_VERDICT_NOT_READY, later);
     ck_assert(sent("n/v", "i", last));
     vpa_proof_judge(proof, &before, VPA_VERDICT_VOID, "", last);
-    ck_assert_int_eq(ask("n/v", "j", last), VPA_PERMIT_WAITING);
+    ck_assert_int_eq(ask("n/v", "j", last + HELD), VPA_PERMIT_WAITING);
 }
 
 /* A pod that never ends holds its VPA no longer than a verdict may take, or than the pause. */
