@@ -43,11 +43,11 @@ struct prove {
 
 /* ---- life ---- */
 
-struct prove *updater_prove_new(void)
+struct prove *updater_prove_new(const struct updater_config *config)
 {
     struct prove *prove = vpa_xcalloc(1, sizeof(*prove));
 
-    prove->proof = vpa_proof_new();
+    prove->proof = vpa_proof_new(config->proof_patience);
     return prove;
 }
 
@@ -141,11 +141,11 @@ enum vpa_rest updater_prove_rest(const struct work *w, size_t pod, enum vpa_proo
     return is_alone(env->prove, texts.trial) ? VPA_REST_PROOF : VPA_REST_NONE;
 }
 
-static vpa_duration pause_of(const struct prove *prove, const struct vpa_proof_id *id)
+static uint64_t opening_of(const struct prove *prove, const struct vpa_proof_id *id)
 {
     const struct vpa_breaker *b = vpa_proof_breaker(prove->proof, id->vpa, id->way);
 
-    return b ? b->pause : 0;
+    return b ? b->opening : 0;
 }
 
 void updater_prove_sent(struct work *w, size_t pod, enum vpa_proof_way way, bool restarts,
@@ -159,14 +159,13 @@ void updater_prove_sent(struct work *w, size_t pod, enum vpa_proof_way way, bool
     struct prove *prove = w->pass->env->prove;
     struct vpa_proof_id id = make_id(w, pod, way, &texts);
 
-    id.pause = pause_of(prove, &id);
-
     bool first = vpa_proof_sent(prove->proof, &id, updater_env_now(w->pass->env));
     const struct trial *under_way = vpa_table_find(&prove->trials, texts.trial);
 
     if (!first && under_way && !under_way->judged)
         return; /* one at a time is looked at */
     drop_trial(prove, texts.trial);
+    id.opening = opening_of(prove, &id);
 
     struct trial *t = updater_trial_new(w, pod, &id, texts.trial, wanted);
 
@@ -313,8 +312,11 @@ static void conclude(const struct look *look, struct trial *t, const struct vpa_
 
     t->alone = false;
     t->judged |= change == VPA_BREAKER_OPENED || change == VPA_BREAKER_NOTED;
-    if (change == VPA_BREAKER_NOTED)
+    if (change == VPA_BREAKER_NOTED) {
+        VPA_V(2, "An update from before the pause did not help either", VPA_KV("vpa", t->id.vpa),
+              VPA_KV("reason", vpa_verdict_name(verdict)), VPA_KV("seen", seen));
         return;
+    }
     if (change == VPA_BREAKER_EXCUSED) {
         VPA_INFO(AWAY_LINE, VPA_KV("vpa", t->id.vpa), VPA_KV("seen", seen));
         updater_write_down(look->pass->env, vpa, t->pod,
@@ -677,7 +679,7 @@ bool updater_prove_dry_run(struct work *w, size_t pod)
 
     struct vpa_proof_id id = make_id(w, pod, VPA_PROOF_EVICTION, &texts);
 
-    id.pause = pause_of(env->prove, &id);
+    id.opening = opening_of(env->prove, &id);
     id.dry_run = true;
     (void)vpa_proof_judge(env->prove->proof, &id, verdict, vpa_buf_text(&seen),
                           updater_env_now(env));

@@ -20,7 +20,7 @@
 #include "vpa/policy/proof.h"
 
 struct prove;
-struct prove *updater_prove_new(void);
+struct prove *updater_prove_new(const struct updater_config *config);
 void updater_prove_free(struct prove *prove); /* NULL is allowed */
 
 /* vpas: all that are known, ordered; pods: all live ones. */

@@ -186,7 +186,9 @@ static enum work_step step_filter(struct work *w)
 /* The pod stays as it is by that rule, unless an answer that is under way may change that. */
 static enum work_step leave_alone(struct work *w, size_t pod, enum vpa_rest rest)
 {
-    if (group_in_flight(vpa_disruption_group(w->budget, pod)))
+    bool awaited = rest == VPA_REST_PROOF && w->in_flight > 0; /* of another group, maybe */
+
+    if (awaited || group_in_flight(vpa_disruption_group(w->budget, pod)))
         return WORK_STEP_BLOCKED;
     updater_rest_note_turn(w, pod, rest);
     return WORK_STEP_FINISHED;

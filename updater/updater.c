@@ -61,7 +61,7 @@ struct updater *updater_new(const struct updater_options *options)
     u->env.may_act_ctx = options->ctx;
     u->env.memory = vpa_update_memory_new();
     if (!vpa_str_eq(options->config->prove_evictions, "off"))
-        u->env.prove = updater_prove_new();
+        u->env.prove = updater_prove_new(options->config);
     u->env.loop = options->loop;
     updater_env_configure(&u->env, options->config);
     u->env.all_proven = options->config->shadow; /* the evicted pod is still there */

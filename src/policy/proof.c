@@ -7,6 +7,11 @@
 #include "proof_private.h"
 #include "vpa/base/mem.h"
 
+/* How much later than a replacement may come its verdict is known, unless it is slow to end. */
+#define MARGIN (5 * VPA_MINUTE)
+/* And also when the kubelet takes its hour to resize a pod, and that one its time to be ready. */
+#define VERDICT_LONGEST (90 * VPA_MINUTE)
+
 /* ---- asking ---- */
 
 /* Of those that the VPA is part of. */
@@ -41,12 +46,32 @@ static bool is_held(const struct vpa_proof *proof, const struct vpa_proof_id *id
 }
 
 /* Nobody knows yet whether evictions help this VPA: one of its groups is to show it, then all may.
- * Not one that takes hours to end. */
-static bool is_first_group(const struct record *r, const struct vpa_proof_id *id, vpa_time now)
+ * Not one that takes hours to end; but none goes out just before it is known. */
+static bool is_first_group(const struct vpa_proof *proof, const struct record *r,
+                           const struct vpa_proof_id *id, vpa_time now)
 {
+    vpa_duration soon = proof->patience > VPA_PAUSE_FIRST ? proof->patience : VPA_PAUSE_FIRST;
+
     return id->way == VPA_PROOF_EVICTION && r && r->waiting > 0 &&
-           breaker_within(now, r->tried, VPA_PAUSE_FIRST) &&
+           breaker_within(now, r->tried, soon + MARGIN) &&
            !breaker_within(now, r->proven, VPA_PROOF_AGE);
+}
+
+/* Its trial has taken longer than any verdict: its pod may never end. */
+static bool is_lapsed(const struct vpa_proof *proof, const struct record *r, vpa_time now)
+{
+    vpa_duration longest = proof->patience + VERDICT_LONGEST;
+
+    if (longest < r->breaker.pause)
+        longest = r->breaker.pause;
+    return r->breaker.trial && !breaker_within(now, r->tried, longest);
+}
+
+static enum vpa_proof_permit own_permit(const struct record *r, bool lapsed, vpa_time now)
+{
+    enum vpa_proof_permit own = breaker_permit(&r->breaker, VPA_PERMIT_PAUSED, now);
+
+    return own == VPA_PERMIT_WAITING && lapsed ? VPA_PERMIT_FIRST : own;
 }
 
 static bool is_careful(const struct vpa_proof *proof, enum vpa_proof_way way)
@@ -59,15 +84,16 @@ enum vpa_proof_permit vpa_proof_ask(const struct vpa_proof *proof, const struct 
 {
     const struct record *r = record_find(proof, id->vpa, id->way);
     const struct group *g = r ? vpa_table_find(&r->groups, id->group) : NULL;
-    enum vpa_proof_permit own =
-        r ? breaker_permit(&r->breaker, VPA_PERMIT_PAUSED, now) : VPA_PERMIT_FREE;
+    bool lapsed = r && is_lapsed(proof, r, now);
+    enum vpa_proof_permit own = r ? own_permit(r, lapsed, now) : VPA_PERMIT_FREE;
     enum vpa_proof_permit all = common_permit(proof, id, r, now);
 
     if (!vpa_permit_given(own))
         return own;
     if (!vpa_permit_given(all))
         return all;
-    if ((g && g->waiting) || is_first_group(r, id, now) || is_held(proof, id, now))
+    if ((g && g->waiting && !lapsed) || is_first_group(proof, r, id, now) ||
+        is_held(proof, id, now))
         return VPA_PERMIT_WAITING;
     if (own == VPA_PERMIT_FIRST || all == VPA_PERMIT_FIRST || is_careful(proof, id->way) ||
         !group_is_proven(g, now))
@@ -91,7 +117,9 @@ bool vpa_proof_sent(struct vpa_proof *proof, const struct vpa_proof_id *id, vpa_
     r->waiting += !g->waiting;
     r->tried = now;
     g->waiting = true;
-    g->pause = r->breaker.pause;
+    if (r->breaker.trial) /* the one before decides nothing any more */
+        r->breaker.opening = ++proof->openings;
+    g->opening = r->breaker.opening;
     r->breaker.trial = r->breaker.open;
     if (id->way == VPA_PROOF_EVICTION)
         g->trials = trials_due(proof, r, now);
@@ -153,11 +181,15 @@ static bool is_for_room(const struct vpa_proof_id *id, enum vpa_verdict verdict)
 
 /* ---- a webhook that was away ---- */
 
-/* One start excuses all that it has to. */
+/* One start excuses all that it has to, also several groups of a VPA. */
+static bool is_counted(const struct vpa_proof *proof, unsigned excuses, vpa_time excusing)
+{
+    return excuses > 0 && excusing == proof->start && !vpa_time_is_unset(proof->start);
+}
+
 static bool is_excusing(const struct vpa_proof *proof)
 {
-    return proof->excuses > 0 && proof->excusing == proof->start &&
-           !vpa_time_is_unset(proof->start);
+    return is_counted(proof, proof->excuses, proof->excusing);
 }
 
 static bool may_excuse(const struct vpa_proof *proof)
@@ -174,10 +206,14 @@ static void count_excuse(struct vpa_proof *proof)
 
 static bool excuse(struct vpa_proof *proof, struct record *r, vpa_time start, vpa_time now)
 {
-    if (start == proof->start || r->excuses >= VPA_PROOF_EXCUSES || !may_excuse(proof))
+    bool counted = is_counted(proof, r->excuses, r->excusing);
+
+    if (start == proof->start || (r->excuses >= VPA_PROOF_EXCUSES && !counted) ||
+        !may_excuse(proof))
         return false;
     count_excuse(proof);
-    r->excuses++;
+    r->excuses += !counted;
+    r->excusing = proof->start;
     r->excused = now;
     return true;
 }
@@ -193,6 +229,7 @@ static void ask_question(struct vpa_proof *proof, struct record *r, vpa_time sta
         q->holds = r->space->row != proof->cluster.row;
         q->pause = r->breaker.pause;
         q->retry_at = r->breaker.retry_at;
+        q->opening = r->breaker.opening;
         r->space->questions++;
         proof->questions++;
         proof->holding += q->holds;
@@ -216,6 +253,7 @@ static void take_back(struct vpa_proof *proof, struct record *r)
     }
     r->breaker.pause = q.pause;
     r->breaker.retry_at = q.retry_at;
+    r->breaker.opening = q.opening;
 }
 
 static bool resolve(struct vpa_proof *proof, struct record *r, vpa_time now)
@@ -288,15 +326,16 @@ static enum vpa_breaker_change judge_good(struct vpa_proof *proof, struct record
 
 /* Of all that went out before a breaker opened the first failure opens it: what one pass did counts
  * once. */
-static enum vpa_breaker_change open_or_note(struct record *r, const struct vpa_proof_id *id,
-                                            enum vpa_verdict verdict, const char *seen,
-                                            vpa_time now)
+static enum vpa_breaker_change open_or_note(struct vpa_proof *proof, struct record *r,
+                                            const struct vpa_proof_id *id, enum vpa_verdict verdict,
+                                            const char *seen, vpa_time now)
 {
-    if (r->breaker.open && r->breaker.pause != id->pause) {
+    if (r->breaker.open && r->breaker.opening != id->opening) {
         breaker_note(&r->breaker, verdict, seen);
         return VPA_BREAKER_NOTED;
     }
     breaker_open(&r->breaker, verdict, seen, now);
+    r->breaker.opening = ++proof->openings;
     return VPA_BREAKER_OPENED;
 }
 
@@ -316,7 +355,7 @@ enum vpa_breaker_change vpa_proof_judge(struct vpa_proof *proof, const struct vp
         vpa_proof_patched(proof);
     if (verdict == VPA_VERDICT_GOOD)
         return judge_good(proof, r, id, now);
-    if (!g || g->pause == id->pause) /* else a later one of the group is under way */
+    if (!g || g->opening == id->opening) /* else a later one of the group is under way */
         record_drop_group(proof, r, id->group);
     if (!vpa_verdict_failed(verdict))
         return VPA_BREAKER_SAME;
@@ -327,7 +366,7 @@ enum vpa_breaker_change vpa_proof_judge(struct vpa_proof *proof, const struct vp
         ask_question(proof, r, id->start, trials);
     else
         record_answer(proof, r);
-    change = open_or_note(r, id, verdict, seen, now);
+    change = open_or_note(proof, r, id, verdict, seen, now);
     if (eviction && !r->question.open && !is_for_room(id, verdict))
         count_failure(proof, r, trials, now);
     return change;
@@ -342,6 +381,7 @@ void vpa_proof_restore(struct vpa_proof *proof, const char *vpa, enum vpa_proof_
     if (r->breaker.open)
         return;
     breaker_open(&r->breaker, pause->verdict, pause->seen, now);
+    r->breaker.opening = ++proof->openings;
     r->breaker.opened = pause->opened;
     if (left <= 0 || left > VPA_PAUSE_LONGEST)
         return;

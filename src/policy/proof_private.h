@@ -18,7 +18,7 @@ struct trials {
 };
 struct group {
     bool waiting;         /* else proven */
-    vpa_duration pause;   /* the trial of a breaker that is open for so long, or 0 */
+    uint64_t opening;     /* the trial of a breaker that had opened with it, or 0 */
     struct trials trials; /* of others */
     bool for_webhook;     /* that of a webhook which was away */
     vpa_time since;       /* proven */
@@ -33,6 +33,7 @@ struct question {
     int64_t heard;
     vpa_duration pause; /* before it; 0: the breaker was closed */
     vpa_time retry_at;
+    uint64_t opening;
 };
 struct space { /* a namespace */
     struct scope scope;
@@ -48,6 +49,7 @@ struct record {
     struct question question;
     unsigned excuses; /* since its last good proof */
     vpa_time excused;
+    vpa_time excusing; /* the start that was the last excuse */
     struct vpa_table groups;
     size_t waiting;  /* of the groups */
     vpa_time tried;  /* the last of them was sent */
@@ -61,6 +63,8 @@ struct vpa_proof {
     struct vpa_table records; /* way and VPA */
     struct vpa_table spaces;  /* by namespace */
     struct scope cluster;
+    vpa_duration patience;
+    uint64_t openings;      /* of VPAs so far */
     struct helpers helpers; /* namespaces in which evictions have helped */
     bool watched;           /* the webhook's Lease is known: */
     vpa_time start;

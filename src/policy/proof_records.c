@@ -6,11 +6,12 @@
 
 #include "vpa/base/mem.h"
 
-struct vpa_proof *vpa_proof_new(void)
+struct vpa_proof *vpa_proof_new(vpa_duration patience)
 {
     struct vpa_proof *proof = vpa_xcalloc(1, sizeof(*proof));
 
     proof->start = VPA_TIME_UNSET;
+    proof->patience = patience < VPA_PAUSE_LONGEST ? patience : VPA_PAUSE_LONGEST;
     scope_init(&proof->cluster);
     return proof;
 }
@@ -121,7 +122,7 @@ void record_drop_group(struct vpa_proof *proof, struct record *r, const char *na
     if (!g)
         return;
     r->waiting -= g->waiting;
-    if (g->pause)
+    if (g->opening && g->opening == r->breaker.opening)
         r->breaker.trial = false;
     if (g->trials.space)
         r->space->scope.breaker.trial = false;

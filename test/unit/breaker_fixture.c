@@ -5,7 +5,7 @@ const vpa_time start = 1000 * VPA_HOUR;
 
 void setup(void)
 {
-    proof = vpa_proof_new();
+    proof = vpa_proof_new(VPA_MINUTE);
 }
 
 void teardown(void)
@@ -21,7 +21,7 @@ struct vpa_proof_id id(const char *vpa, const char *group)
                                  .group = group,
                                  .way = VPA_PROOF_EVICTION,
                                  .start = vpa_proof_start(proof),
-                                 .pause = b ? b->pause : 0};
+                                 .opening = b ? b->opening : 0};
 }
 
 enum vpa_proof_permit ask(const char *vpa, const char *group, vpa_time now)

@@ -1,6 +1,9 @@
 /* Proofs and breakers: what may be done after what was seen. */
 #include "breaker_fixture.h"
 
+/* So long other groups wait for the first one, when a replacement is to come at once. */
+#define HELD (15 * VPA_MINUTE)
+
 TEST(the_first_of_a_group_waits_then_all_are_free) {
     ck_assert_int_eq(ask("n/v", "g", start), VPA_PERMIT_FIRST);
     ck_assert(sent("n/v", "g", start));
@@ -15,7 +18,7 @@ TEST(the_first_of_a_group_waits_then_all_are_free) {
 
 /* A selector VPA over fifty workloads loses one pod, not fifty; where it helps they wait once. */
 TEST(one_group_shows_whether_evictions_help_the_vpa) {
-    vpa_time later = start + VPA_PAUSE_FIRST;
+    vpa_time later = start + HELD;
 
     ck_assert(sent("n/v", "g", start));
     ck_assert_int_eq(ask("n/v", "h", start), VPA_PERMIT_WAITING);
@@ -28,7 +31,20 @@ TEST(one_group_shows_whether_evictions_help_the_vpa) {
     ck_assert_int_eq(ask("n/v", "h", later), VPA_PERMIT_FIRST); /* i has taken too long */
     ck_assert(sent("n/v", "h", later)); /* the proof is over: one at a time again */
     ck_assert_int_eq(ask("n/v", "j", later), VPA_PERMIT_WAITING);
-    ck_assert_int_eq(ask("n/v", "j", later + VPA_PAUSE_FIRST), VPA_PERMIT_FIRST);
+    ck_assert_int_eq(ask("n/v", "j", later + HELD - 1), VPA_PERMIT_WAITING);
+    ck_assert_int_eq(ask("n/v", "j", later + HELD), VPA_PERMIT_FIRST);
+}
+
+/* Where nodes are made on demand a verdict takes its time: no second pod goes out just before. */
+TEST(the_others_wait_for_a_patient_verdict) {
+    vpa_time known = start + HELD + VPA_MINUTE;
+
+    vpa_proof_free(proof);
+    proof = vpa_proof_new(HELD);
+    ck_assert(sent("n/v", "g", start));
+    ck_assert_int_eq(ask("n/v", "h", known), VPA_PERMIT_WAITING);
+    ck_assert_int_eq(judge("n/v", "g", VPA_VERDICT_NO_REPLACEMENT, known), VPA_BREAKER_OPENED);
+    ck_assert_int_eq(ask("n/v", "h", known), VPA_PERMIT_PAUSED);
 }
 
 /* What ends the wait of the others, other than a proof. */
@@ -137,6 +153,75 @@ TEST(a_failure_of_before_ends_no_trial) {
     ck_assert_int_eq(ask("n/v", "h", later), VPA_PERMIT_WAITING);
     judge("n/v", "g", VPA_VERDICT_CRASHING, later);
     ck_assert_int_eq(breaker()->pause, 2 * VPA_PAUSE_FIRST);
+}
+
+/* A trial of before the VPA was changed says nothing of the pause that came after. */
+TEST(a_trial_of_an_earlier_opening_makes_no_longer_pause) {
+    vpa_time later = start + VPA_PAUSE_FIRST;
+    struct vpa_proof_id before;
+
+    judge("n/v", "g", VPA_VERDICT_NOT_PATCHED, start);
+    ck_assert(sent("n/v", "h", later));
+    before = id("n/v", "h");
+    vpa_proof_reset(proof, "n/v");
+    judge("n/v", "i", VPA_VERDICT_NOT_PATCHED, later); /* ten minutes, as the first time */
+    ck_assert_int_eq(vpa_proof_judge(proof, &before, VPA_VERDICT_CRASHING, "late", later),
+                     VPA_BREAKER_NOTED);
+    ck_assert_int_eq(breaker()->pause, VPA_PAUSE_FIRST);
+}
+
+/* Every pause is a day by then. */
+TEST(at_the_longest_pause_what_went_out_before_changes_no_time) {
+    vpa_time now = start;
+    struct vpa_proof_id before;
+
+    for (int i = 0; i < 12; i++, now += VPA_PAUSE_LONGEST)
+        judge("n/v", "g", VPA_VERDICT_NOT_PATCHED, now);
+    before = id("n/v", "h");
+    judge("n/v", "g", VPA_VERDICT_NOT_PATCHED, now);
+    ck_assert_int_eq(vpa_proof_judge(proof, &before, VPA_VERDICT_CRASHING, "late", now + VPA_HOUR),
+                     VPA_BREAKER_NOTED);
+    ck_assert(breaker()->retry_at == now + VPA_PAUSE_LONGEST);
+}
+
+/* The trial of an earlier opening: another pod is out. */
+TEST(what_comes_to_nothing_ends_no_later_trial) {
+    vpa_time later = start + VPA_PAUSE_FIRST, last = later + HELD;
+    struct vpa_proof_id before;
+
+    judge("n/v", "g", VPA_VERDICT_NOT_READY, start);
+    ck_assert(sent("n/v", "h", later));
+    before = id("n/v", "h");
+    judge("n/v", "g", VPA_VERDICT_GOOD, later);
+    judge("n/v", "g", VPA_VERDICT_NOT_READY, later);
+    ck_assert(sent("n/v", "i", last));
+    vpa_proof_judge(proof, &before, VPA_VERDICT_VOID, "", last);
+    ck_assert_int_eq(ask("n/v", "j", last + HELD), VPA_PERMIT_WAITING);
+}
+
+/* A pod that never ends holds its VPA no longer than a verdict may take, or than the pause. */
+TEST_TIMES(a_trial_that_is_never_judged_lapses, 4) {
+    const char *group = _i % 2 ? "g" : "h"; /* also where there is but one */
+    int failures = _i < 2 ? 1 : 5;          /* 10 minutes, 160 minutes */
+    vpa_duration longest = (_i < 2 ? 91 : 160) * VPA_MINUTE;
+    vpa_time now = start, lapsed;
+    struct vpa_proof_id before;
+
+    for (int i = 0; i < failures; i++)
+        judge("n/v", "g", VPA_VERDICT_NOT_READY, now);
+    now = breaker()->retry_at;
+    lapsed = now + longest;
+    ck_assert(sent("n/v", "g", now));
+    before = id("n/v", "g");
+    ck_assert_int_eq(ask("n/v", group, lapsed - 1), VPA_PERMIT_WAITING);
+    ck_assert(sent("n/v", group, lapsed));
+    ck_assert_int_eq(ask("n/v", "i", lapsed), VPA_PERMIT_WAITING);
+    /* It ends after all. */
+    vpa_proof_judge(proof, &before, VPA_VERDICT_VOID, "", lapsed);
+    ck_assert_int_eq(ask("n/v", "i", lapsed), VPA_PERMIT_WAITING);
+    ck_assert_int_eq(vpa_proof_judge(proof, &before, VPA_VERDICT_CRASHING, "", lapsed),
+                     VPA_BREAKER_NOTED);
+    ck_assert_int_eq(judge("n/v", group, VPA_VERDICT_CRASHING, lapsed), VPA_BREAKER_OPENED);
 }
 
 TEST(a_trial_without_outcome_is_followed_by_another) {

@@ -11,7 +11,7 @@ static const vpa_time start = 1000 * VPA_HOUR;
 
 static void setup(void)
 {
-    proof = vpa_proof_new();
+    proof = vpa_proof_new(VPA_MINUTE);
 }
 
 static void teardown(void)

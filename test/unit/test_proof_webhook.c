@@ -148,6 +148,41 @@ TEST(a_vpa_is_excused_thrice_a_day_though_others_are_patched) {
     ck_assert_int_eq(unpatched("n/a", 1, start + VPA_PAUSE_LONGEST), VPA_BREAKER_EXCUSED);
 }
 
+/* A webhook that ends once takes one excuse of a VPA, be it of ever so many groups. */
+TEST(one_start_excuses_all_groups_of_a_vpa) {
+    static const char *const groups[] = {"a", "b", "c", "d", "e"};
+    struct vpa_proof_id ids[VPA_COUNT(groups)];
+
+    for (int s = 1; s <= VPA_PROOF_EXCUSES + 1; s++) {
+        bool few = s <= VPA_PROOF_EXCUSES;
+
+        lease(s, s, start);
+        for (size_t i = 0; i < VPA_COUNT(groups); i++)
+            ids[i] = id("n/a", groups[i]);
+        lease(s + 1, s + 1, start);
+        for (size_t i = 0; i < VPA_COUNT(groups); i++)
+            ck_assert_int_eq(vpa_proof_judge(proof, &ids[i], VPA_VERDICT_NOT_PATCHED, "", start),
+                             few      ? VPA_BREAKER_EXCUSED
+                             : i == 0 ? VPA_BREAKER_OPENED
+                                      : VPA_BREAKER_NOTED);
+    }
+}
+
+/* After an excuse the breaker is the same opening: its next trial decides. */
+TEST(a_trial_after_an_excused_one_decides) {
+    vpa_time later = start + VPA_PAUSE_FIRST;
+    struct vpa_proof_id before;
+
+    lease(1, 1, start);
+    judge("n/a", "g", VPA_VERDICT_CRASHING, start);
+    before = id("n/a", "h"); /* put aside while it was open */
+    ck_assert(sent("n/a", "g", later));
+    unpatched("n/a", 1, later);
+    ck_assert_uint_eq(lease(2, 2, later), 1);
+    ck_assert_int_eq(vpa_proof_judge(proof, &before, VPA_VERDICT_CRASHING, "", later),
+                     VPA_BREAKER_OPENED);
+}
+
 /* A breaker that was open before is as it was, and not a pause longer. */
 TEST(an_excused_trial_leaves_the_pause) {
     vpa_time later = start + VPA_PAUSE_FIRST;

@@ -18,7 +18,7 @@ static struct vpa_proof *proof;
 static void setup(void)
 {
     vpa_arena_init(&arena, 0);
-    proof = vpa_proof_new();
+    proof = vpa_proof_new(VPA_MINUTE);
 }
 
 static void teardown(void)

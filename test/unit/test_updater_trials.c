@@ -24,6 +24,26 @@ TEST_TIMES(a_refused_change_is_no_trial, 2) {
 }
 
 /* Of several that are under way the first is looked at, whatever becomes of the others. */
+/* It may be refused in every pass: the others of the VPA are not behind it for ever. */
+TEST(a_group_that_is_refused_lets_the_next_be_tried) {
+    server.vpas = 2;
+    server.pods_per_vpa = 2;
+    server.selects = true;
+    server.refused = "p00";
+    learn();
+    hide_vpa("v01");
+    for (int p = 0; p < 2; p++) { /* the first VPA has them, too */
+        vpa_auto_free char *pod = pod_text(1, p);
+
+        memcpy(strstr(pod, "\"app\":\"a1\""), "\"app\":\"a0\"", strlen("\"app\":\"a0\""));
+        show_object("v1", "Pod", pod);
+    }
+    settle();
+    updater_pass(server.updater);
+    ck_assert_uint_eq(server.call_count, 3);
+    ck_assert_str_eq(server.calls[2], "p01-00/eviction");
+}
+
 TEST(a_refusal_of_another_pod_ends_no_trial) {
     server.reborn = "2";
     learn();

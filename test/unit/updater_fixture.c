@@ -395,6 +395,8 @@ static int answer_change(const struct vpa_memory_request *q, struct vpa_memory_r
         return json_answer(reply, resize ? 422 : 409, resize ? NOT_AS_TESTED : CONFLICT);
     if (server.refuse && n >= server.refuse_from && n % server.refuse == 0)
         return refuse_change(reply, resize);
+    if (server.refused && vpa_str_starts_with(server.calls[n - 1], server.refused))
+        return refuse_change(reply, resize);
     return 0;
 }
 

@@ -101,6 +101,7 @@ struct server {
     int annotation_code; /* of the answers to patches of a pod's annotations; 0: it is patched */
     int refuse;          /* every n-th eviction or resize is refused, 0: none */
     int refuse_from;
+    const char *refused; /* changes of pods whose names begin so are refused as well; NULL: none */
     bool unanswered;     /* changes are carried out, but the answers are lost */
     int unanswered_code; /* what comes in their place; 0: nothing */
     const char *unanswered_body;

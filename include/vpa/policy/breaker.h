@@ -6,6 +6,7 @@
 #define VPA_POLICY_BREAKER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "vpa/base/time.h"
 
@@ -56,6 +57,7 @@ struct vpa_breaker {
     vpa_time opened;
     vpa_time retry_at;
     vpa_duration pause;
+    uint64_t opening; /* of a VPA's: another number whenever it opens, 0: it is closed */
 };
 
 #endif

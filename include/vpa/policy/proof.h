@@ -2,7 +2,7 @@
  * Whether acting helps (U24): a state machine that learns from what actions did. The first
  * eviction of a group of pods waits for its proof, a replacement that carries what was wanted; only
  * then come the next. While no group of a VPA is proven its groups are tried one at a time, each
- * for ten minutes at most. A failed proof opens the breaker of that VPA: nothing is evicted for it
+ * for a while. A failed proof opens the breaker of that VPA: nothing is evicted for it
  * until a pause is over that doubles with each failure, and then one pod. Failures of several VPAs
  * of a namespace in a row open the breaker of that namespace, and failures in several namespaces
  * that of the cluster: whoever fills one namespace with VPAs that cannot be helped stops himself.
@@ -56,13 +56,14 @@ struct vpa_proof_id {
     const char *vpa;   /* namespace/name */
     const char *group; /* namespace/kind/name of the owner */
     enum vpa_proof_way way;
-    vpa_time start;     /* vpa_proof_start() when the action went out; for the judge alone */
-    vpa_duration pause; /* of the VPA's breaker when it went out, 0: it was closed; as start */
-    bool dry_run; /* no action went out: one pod more that is refused counts for its VPA alone,
-                     * since an eviction might make room for it; for the judge too */
+    vpa_time start;   /* vpa_proof_start() when the action went out; for the judge alone */
+    uint64_t opening; /* of the VPA's breaker when it had gone out, 0: it was closed; as start */
+    bool dry_run;     /* no action went out: one pod more that is refused counts for its VPA alone,
+                       * since an eviction might make room for it; for the judge too */
 };
 struct vpa_proof;
-struct vpa_proof *vpa_proof_new(void);
+/* patience: how long a replacement may take to come; others wait so long, and a bit more. */
+struct vpa_proof *vpa_proof_new(vpa_duration patience);
 void vpa_proof_free(struct vpa_proof *proof); /* NULL is allowed */
 
 enum vpa_proof_permit vpa_proof_ask(const struct vpa_proof *proof, const struct vpa_proof_id *id,
