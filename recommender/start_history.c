@@ -61,7 +61,8 @@ static int check_content(const struct start_history *h, struct vpa_error *err)
     struct history_size size = history_size(&h->history);
     vpa_auto_buf query = VPA_BUF(QUERY_MAX);
 
-    if (h->progress.next != PROM_KINDS || size.cpu > 0 || size.memory > 0)
+    if (h->progress.next != PROM_KINDS || size.cpu > 0 || size.memory > 0 ||
+        (h->passed && h->waiting == 0))
         return 0;
     prom_query(&h->plan, PROM_CPU, &query);
     return vpa_fail(err, VPA_INVALID, "the answers have no sample of a container: %s",

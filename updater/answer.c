@@ -60,7 +60,7 @@ static void announce_resize(const struct work *w, const struct vpa_pod *pod, con
 static bool is_refused(const struct action *a)
 {
     return a->status_code >= 400 && a->status_code <= 500 && a->status_code != 401 &&
-           a->status_code != 429;
+           a->status_code != 408 && a->status_code != 429;
 }
 
 static enum vpa_rest rest_of(const struct action *a)

@@ -118,7 +118,10 @@ static int spawn(const struct vpa_kube_config *config, int out_fd, pid_t *pid)
     posix_spawn_file_actions_adddup2(&actions, out_fd, 1);
     posix_spawn_file_actions_addclosefrom_np(&actions, 3);
     posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    /* Who has left the terminal to another gives it no /dev/tty either. */
+    posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                 (config->terminal == TERMINAL_LEFT ? POSIX_SPAWN_SETSID : 0));
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
     int rc = posix_spawnp(pid, plugin->command, &actions, &attributes, argv,

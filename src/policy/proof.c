@@ -57,14 +57,17 @@ static bool is_first_group(const struct vpa_proof *proof, const struct record *r
            !breaker_within(now, r->proven, VPA_PROOF_AGE);
 }
 
-/* Its trial has taken longer than any verdict: its pod may never end. */
-static bool is_lapsed(const struct vpa_proof *proof, const struct record *r, vpa_time now)
+/* What was sent then takes longer than any verdict: its pod may never end. A clock that went back
+ * says nothing of that. */
+static bool is_late(const struct vpa_proof *proof, const struct record *r, vpa_time sent,
+                    vpa_time now)
 {
     vpa_duration longest = proof->patience + VERDICT_LONGEST;
 
     if (longest < r->breaker.pause)
         longest = r->breaker.pause;
-    return r->breaker.trial && !breaker_within(now, r->tried, longest);
+    return r->breaker.open && !breaker_within(now, sent, longest) &&
+           !breaker_within(sent, now, longest);
 }
 
 static enum vpa_proof_permit own_permit(const struct record *r, bool lapsed, vpa_time now)
@@ -84,7 +87,8 @@ enum vpa_proof_permit vpa_proof_ask(const struct vpa_proof *proof, const struct 
 {
     const struct record *r = record_find(proof, id->vpa, id->way);
     const struct group *g = r ? vpa_table_find(&r->groups, id->group) : NULL;
-    bool lapsed = r && is_lapsed(proof, r, now);
+    bool lapsed = r && r->breaker.trial && is_late(proof, r, r->tried, now);
+    bool awaited = g && g->waiting && !is_late(proof, r, g->sent, now);
     enum vpa_proof_permit own = r ? own_permit(r, lapsed, now) : VPA_PERMIT_FREE;
     enum vpa_proof_permit all = common_permit(proof, id, r, now);
 
@@ -92,8 +96,7 @@ enum vpa_proof_permit vpa_proof_ask(const struct vpa_proof *proof, const struct 
         return own;
     if (!vpa_permit_given(all))
         return all;
-    if ((g && g->waiting && !lapsed) || is_first_group(proof, r, id, now) ||
-        is_held(proof, id, now))
+    if (awaited || is_first_group(proof, r, id, now) || is_held(proof, id, now))
         return VPA_PERMIT_WAITING;
     if (own == VPA_PERMIT_FIRST || all == VPA_PERMIT_FIRST || is_careful(proof, id->way) ||
         !group_is_proven(g, now))
@@ -117,7 +120,8 @@ bool vpa_proof_sent(struct vpa_proof *proof, const struct vpa_proof_id *id, vpa_
     r->waiting += !g->waiting;
     r->tried = now;
     g->waiting = true;
-    if (r->breaker.trial) /* the one before decides nothing any more */
+    g->sent = now;
+    if (r->breaker.open) /* what went out before decides nothing any more */
         r->breaker.opening = ++proof->openings;
     g->opening = r->breaker.opening;
     r->breaker.trial = r->breaker.open;
@@ -150,7 +154,7 @@ void vpa_proof_deferred(struct vpa_proof *proof, const struct vpa_proof_id *id, 
     struct record *r = record_find(proof, id->vpa, id->way);
 
     vpa_proof_refused(proof, id);
-    if (r && r->breaker.open)
+    if (r && r->breaker.open && r->breaker.opening == id->opening)
         r->breaker.retry_at = vpa_time_add(now, r->breaker.pause);
 }
 

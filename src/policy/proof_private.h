@@ -18,6 +18,7 @@ struct trials {
 };
 struct group {
     bool waiting;         /* else proven */
+    vpa_time sent;        /* what is waited for */
     uint64_t opening;     /* the trial of a breaker that had opened with it, or 0 */
     struct trials trials; /* of others */
     bool for_webhook;     /* that of a webhook which was away */

@@ -65,6 +65,7 @@ bool note_pod_place(struct controllers *k, const struct version *v, bool deleted
         return false;
     snprintf(key, sizeof(key), "%s/%s", v->ns, v->name);
     struct placed *p = vpa_table_find(&k->placed, key);
+    bool was_placed = p != NULL;
     if (p) {
         vpa_table_remove(&k->placed, key);
         charge(k, p, -1);
@@ -74,7 +75,7 @@ bool note_pod_place(struct controllers *k, const struct version *v, bool deleted
         free(p);
     }
     if (!counts)
-        return p != NULL;
+        return was_placed;
     p = vpa_xmalloc(sizeof(*p) + strlen(key) + 1);
     p->node = vpa_xstrdup(node);
     memcpy(p->key, key, strlen(key) + 1);

@@ -224,6 +224,42 @@ TEST_TIMES(a_trial_that_is_never_judged_lapses, 4) {
     ck_assert_int_eq(judge("n/v", group, VPA_VERDICT_CRASHING, lapsed), VPA_BREAKER_OPENED);
 }
 
+/* Nor does it hold its own group, whatever becomes of the trials of others. */
+TEST(a_group_whose_pod_never_ends_is_tried_again) {
+    vpa_time now = start + VPA_PAUSE_FIRST, lapsed = now + 91 * VPA_MINUTE;
+    struct vpa_proof_id other;
+
+    judge("n/v", "g", VPA_VERDICT_NOT_READY, start);
+    ck_assert(sent("n/v", "g", now));
+    ck_assert(sent("n/v", "h", lapsed));
+    other = id("n/v", "h");
+    vpa_proof_refused(proof, &other);
+    lapsed += HELD;
+    ck_assert(sent("n/v", "g", lapsed));
+    ck_assert_int_eq(ask("n/v", "g", lapsed - VPA_HOUR), VPA_PERMIT_WAITING); /* a clock set back */
+    ck_assert_int_eq(ask("n/v", "g", lapsed + 91 * VPA_MINUTE - 1), VPA_PERMIT_WAITING);
+}
+
+/* What is put aside makes only its own trial's pause begin anew, and fails for no later one. */
+TEST(what_was_put_aside_decides_nothing_later) {
+    vpa_time later = start + VPA_PAUSE_FIRST, last = later + VPA_PAUSE_FIRST;
+    struct vpa_proof_id before = id("n/v", "a"), aside;
+
+    judge("n/v", "b", VPA_VERDICT_NOT_READY, start);
+    vpa_proof_deferred(proof, &before, start + VPA_MINUTE);
+    ck_assert(breaker()->retry_at == later);
+    ck_assert(sent("n/v", "a", later));
+    aside = id("n/v", "a");
+    vpa_proof_deferred(proof, &aside, later);
+    ck_assert(breaker()->retry_at == last);
+    ck_assert(sent("n/v", "b", last));
+    ck_assert_int_eq(vpa_proof_judge(proof, &aside, VPA_VERDICT_CRASHING, "", last),
+                     VPA_BREAKER_NOTED);
+    ck_assert_int_eq(ask("n/v", "c", last), VPA_PERMIT_WAITING);
+    judge("n/v", "b", VPA_VERDICT_CRASHING, last);
+    ck_assert_int_eq(breaker()->pause, 2 * VPA_PAUSE_FIRST);
+}
+
 TEST(a_trial_without_outcome_is_followed_by_another) {
     vpa_time later = start + VPA_PAUSE_FIRST;
 

@@ -168,7 +168,7 @@ TEST(one_start_excuses_all_groups_of_a_vpa) {
     }
 }
 
-/* After an excuse the breaker is the same opening: its next trial decides. */
+/* After an excuse its next trial decides, and what went out before the excused one does not. */
 TEST(a_trial_after_an_excused_one_decides) {
     vpa_time later = start + VPA_PAUSE_FIRST;
     struct vpa_proof_id before;
@@ -180,7 +180,9 @@ TEST(a_trial_after_an_excused_one_decides) {
     unpatched("n/a", 1, later);
     ck_assert_uint_eq(lease(2, 2, later), 1);
     ck_assert_int_eq(vpa_proof_judge(proof, &before, VPA_VERDICT_CRASHING, "", later),
-                     VPA_BREAKER_OPENED);
+                     VPA_BREAKER_NOTED);
+    ck_assert(sent("n/a", "i", later));
+    ck_assert_int_eq(judge("n/a", "i", VPA_VERDICT_CRASHING, later), VPA_BREAKER_OPENED);
 }
 
 /* A breaker that was open before is as it was, and not a pause longer. */

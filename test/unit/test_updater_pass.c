@@ -514,6 +514,7 @@ static const struct {
     {"InPlaceOrRecreate", FAILURE("Invalid", 422), "InPlaceUpdateError", 4, 4, 0, 0},
     {"InPlaceOrRecreate", FAILURE("InternalError", 500), "InPlaceUpdateError", 4, 4, 0, 0},
     {"InPlaceOrRecreate", FAILURE("TooManyRequests", 429), "InPlaceUpdateError", 4, 0, 4, 0},
+    {"InPlaceOrRecreate", FAILURE("Timeout", 408), "InPlaceUpdateError", 4, 0, 4, 0},
     {"InPlaceOrRecreate", FAILURE("Unauthorized", 401), "InPlaceUpdateError", 4, 0, 4, 0},
     {"InPlaceOrRecreate", FAILURE("ServiceUnavailable", 503), "InPlaceUpdateError", 4, 0, 4, 0},
 };
