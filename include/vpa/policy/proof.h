@@ -62,7 +62,8 @@ struct vpa_proof_id {
                        * since an eviction might make room for it; for the judge too */
 };
 struct vpa_proof;
-/* patience: how long a replacement may take to come; others wait so long, and a bit more. */
+/* patience: how long a replacement may take to come. Other groups wait so long for the first one,
+ * ten minutes at least, and five more. */
 struct vpa_proof *vpa_proof_new(vpa_duration patience);
 void vpa_proof_free(struct vpa_proof *proof); /* NULL is allowed */
 
