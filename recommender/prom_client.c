@@ -23,15 +23,15 @@ struct attempt {
     const char *method;
     vpa_time started;
     bool done;
-    int status; /* 0: no answer */
+    bool refused; /* the method was */
     int result;
     struct vpa_error err;
 };
 
-/* Also a redirect: what is true of a GET, which the transport follows, shows when it is tried. */
-static bool is_refusal(int status)
+/* Also a redirect that leads somewhere, which the transport follows with a GET alone. */
+static bool is_refusal(int status, bool turned_away)
 {
-    return status / 100 == 3 || status == 403 || status == 405 || status == 501;
+    return turned_away || status == 403 || status == 405 || status == 501;
 }
 
 static int on_data(void *ctx, const char *bytes, size_t len)
@@ -64,11 +64,11 @@ static void on_done(void *ctx, const struct vpa_http_result *answer)
     bool turned_away = answer->failure == VPA_TRANSPORT_OTHER && answer->status / 100 == 3;
 
     a->done = true;
-    a->status = whole || turned_away ? answer->status : 0;
-    if (a->status > 0)
-        metrics_prometheus_response(a->status, a->method,
+    a->refused = is_refusal(whole ? answer->status : 0, turned_away);
+    if (whole || turned_away)
+        metrics_prometheus_response(answer->status, a->method,
                                     vpa_time_sub(vpa_loop_now(a->loop), a->started));
-    if (is_post && is_refusal(a->status))
+    if (is_post && a->refused)
         return;
     if (whole) {
         a->result = judge(a, answer);
@@ -167,7 +167,7 @@ static int ask(struct vpa_transport *transport, const struct prom_plan *plan, st
     a->method = "POST";
     if (send_request(transport, plan, until, plan->timeout, a, err) < 0)
         return -1;
-    if (is_refusal(a->status)) {
+    if (a->refused) {
         vpa_duration left = plan->timeout - vpa_time_sub(vpa_loop_now(a->loop), begin);
 
         a->method = "GET";

@@ -275,11 +275,11 @@ static void note_boost(const struct action *a)
 /* Once: there is no marker any more that would bring it up again. */
 static void announce_keeping(const struct action *a)
 {
-    struct vpa_object_ref pod = updater_pod_ref(a->pod);
     vpa_auto_free char *text = NULL;
 
     if (!a->keeping || !a->unmarked)
         return;
+    struct vpa_object_ref pod = updater_pod_ref(a->pod);
     text = vpa_xprintf(
         "The startup boost is over, but its cpu request stays: there was none before it, "
         "and no cpu is recommended to go down to. Containers: %.300s",

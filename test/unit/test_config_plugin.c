@@ -112,9 +112,11 @@ static int type_something(bool terminal)
 
 #define NO_MODE "exec plugin cannot support interactive mode: "
 
+enum { DAEMON, COMMAND, LEAVES };
+
 static const struct {
     const char *mode;
-    enum { DAEMON, COMMAND, LEAVES } who;
+    int who;
     bool terminal;
     const char *token, *error; /* NULL: none */
 } places[] = {

@@ -453,6 +453,8 @@ TEST(asks_for_client_certificates) {
     vpa_http_server_free(server);
 }
 
+/* The handler writes it on a thread of the server, and the test reads it behind the answer. */
+static pthread_mutex_t seen_lock = PTHREAD_MUTEX_INITIALIZER;
 static char *seen_chain;
 static char seen_headers[256];
 
@@ -470,9 +472,11 @@ static void judge(void *ctx, const struct vpa_server_request *request,
                   struct vpa_server_response *response)
 {
     (void)ctx;
+    pthread_mutex_lock(&seen_lock);
     seen_headers[0] = '\0';
     vpa_server_each_header(request, on_header, NULL);
     seen_chain = vpa_server_client_chain(request);
+    pthread_mutex_unlock(&seen_lock);
     vpa_server_reply_text(response, 200, "ok");
 }
 
@@ -498,6 +502,7 @@ TEST(shows_certificates_to_the_handler) {
 
         fetch_with(t, &ask, false);
         ck_assert_msg(got.status == 200, "case %zu: %s", i, got.error);
+        pthread_mutex_lock(&seen_lock);
         ck_assert_int_eq(seen_chain != NULL, shown[i] != NULL);
         if (shown[i]) {
             ck_assert_int_eq(vpa_tls_describe(seen_chain, &theirs, &err), 0);
@@ -506,6 +511,7 @@ TEST(shows_certificates_to_the_handler) {
         }
         ck_assert_str_eq(seen_headers, "X-One=a;X-Two=b;X-One=c;");
         free(seen_chain);
+        pthread_mutex_unlock(&seen_lock);
         vpa_transport_free(t);
     }
     vpa_http_server_free(server);

@@ -767,7 +767,7 @@ static const struct {
     {401, false, VPA_TRANSPORT_OK},    {404, false, VPA_TRANSPORT_OK},
     {406, false, VPA_TRANSPORT_OK},    {500, false, VPA_TRANSPORT_OK},
     {502, false, VPA_TRANSPORT_OK},    {503, false, VPA_TRANSPORT_OK},
-    {302, true, VPA_TRANSPORT_OK},     {301, true, VPA_TRANSPORT_OTHER},
+    {302, false, VPA_TRANSPORT_OK},    {301, true, VPA_TRANSPORT_OTHER},
     {308, true, VPA_TRANSPORT_OTHER},  {400, false, VPA_TRANSPORT_OTHER},
     {405, false, VPA_TRANSPORT_OTHER}, {302, false, VPA_TRANSPORT_RESET},
     {0, false, VPA_TRANSPORT_REFUSED},
