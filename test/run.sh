@@ -11,7 +11,7 @@
 # Each tier ends with "<tier>: N passed, N failed, N skipped", the whole with the sum. A tier that cannot
 # run here is skipped with its reason. Missing Debian packages are installed (as root or through sudo).
 #
-#   PLUMB_FUZZ_SECONDS    seconds per fuzz target (default 10; below 60 whole daemons three times as long; 3600 for a release)
+#   PLUMB_FUZZ_SECONDS    seconds per fuzz target (default 10, in the whole 6; below 60 whole daemons three times as long; 3600 for a release)
 #   PLUMB_MUTANTS         mutants in the sample (default 400, in the whole 40); PLUMB_MUTANTS_SEED: another than 1's
 #   PLUMB_FAULT_MINUTES   minutes of faults on each real control plane (default 60)
 #   PLUMB_ENDURANCE_DAYS  days of the simulated cluster (default 30)
@@ -206,7 +206,7 @@ fuzz_one() {
 export -f fuzz_one
 
 tier_fuzz() {
-    local passed=0 failed=0 skipped=0 seconds=${PLUMB_FUZZ_SECONDS:-10} name targets work
+    local passed=0 failed=0 skipped=0 seconds=${PLUMB_FUZZ_SECONDS:-$fuzz_seconds} name targets work
     mapfile -t targets < <(basename -s .c test/fuzz/fuzz_*.c)
     prepare_build fuzz "${targets[@]}" || { close_tier fuzz 0 1 0; return; }
     work=$(mktemp -d)
@@ -353,8 +353,8 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-real_arguments=() hostile_arguments=() mutants=400 golden_sampled=no
-[ ${#tiers[@]} -gt 0 ] || tiers=("${all_tiers[@]}") real_arguments=(--sample) hostile_arguments=(--sample 40) mutants=40 golden_sampled=yes
+real_arguments=() hostile_arguments=() mutants=400 fuzz_seconds=10 golden_sampled=no
+[ ${#tiers[@]} -gt 0 ] || tiers=("${all_tiers[@]}") real_arguments=(--sample) hostile_arguments=(--sample 40) mutants=40 fuzz_seconds=6 golden_sampled=yes
 
 # measure_work: sets work to the seconds that all programs that have ended worked so far. (times counts for this very shell.)
 times_file=$(mktemp)
