@@ -18,11 +18,15 @@
  */
 #include "vpa/policy/resize_patch.h"
 
+#include <string.h>
+
 #include "vpa/base/str.h"
 #include "vpa/json/json_patch.h"
 #include "vpa/policy/boost.h"
 #include "vpa/policy/boost_marker.h"
 #include "vpa/policy/update_mode.h"
+
+#define KEEPING_MAX ((size_t)300) /* bytes of names */
 
 /* What a container shall have; nothing is done to one without `chosen`. */
 struct wanted {
@@ -392,11 +396,12 @@ static const struct vpa_resource_list *wanted_requests(const struct builder *b)
     return requests;
 }
 
-/* The containers whose boosts end without an end of their cpu, or NULL. */
+/* Of the containers whose boosts end without an end of their cpu as many names as a message has room
+ * for, or NULL. */
 static const char *keeping_boosts(const struct builder *b)
 {
+    vpa_auto_buf names = VPA_BUF(KEEPING_MAX);
     const struct vpa_pod *pod = b->pod;
-    const char *names = NULL;
 
     for (size_t i = 0; i < pod->container_count; i++) {
         const struct vpa_container *c = &pod->containers[i];
@@ -406,10 +411,11 @@ static const char *keeping_boosts(const struct builder *b)
             vpa_resource_find(&b->wanted[i].requests, VPA_CPU) || !is_over(b, i) ||
             !vpa_boost_marker_find(&pod->meta.annotations, c->name))
             continue;
-        names =
-            vpa_arena_printf(b->arena, "%s%s%s", vpa_or_empty(names), names ? ", " : "", c->name);
+        if (names.len + strlen(c->name) + 2 >= KEEPING_MAX)
+            break;
+        vpa_buf_printf(&names, "%s%s", names.len > 0 ? ", " : "", c->name);
     }
-    return names;
+    return names.len > 0 ? vpa_arena_strdup(b->arena, vpa_buf_text(&names)) : NULL;
 }
 
 static void mark(struct vpa_json_patch *patch)

@@ -1,6 +1,7 @@
 /* The patches of an in-place update. */
 #include <check.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "suite.h"
 #include "objects.h"
@@ -209,6 +210,34 @@ TEST(annotations_mark_the_pod_and_drop_the_marker) {
         quoted(
             "[{'op':'add','path':'/metadata/annotations/vpaInPlaceUpdated','value':'true'},"
             "{'op':'remove','path':'/metadata/annotations/vpaCpuStartupBoost~1c','value':null}]"));
+}
+
+/* Whoever makes pods makes them with as many containers as he likes: a message has room for some. */
+TEST(what_keeps_its_boost_is_named_as_far_as_there_is_room) {
+    enum { CONTAINERS = 1000 };
+    vpa_auto_buf text = VPA_BUF(1 << 20);
+    struct vpa_container_plan *plans;
+    struct vpa_error err;
+    vpa_time now;
+
+    vpa_buf_puts(&text, "{'metadata':{'name':'p','namespace':'n','annotations':{");
+    for (int i = 0; i < CONTAINERS; i++)
+        vpa_buf_printf(&text, "%s'vpaCpuStartupBoost/c%d':'{}'", i ? "," : "", i);
+    vpa_buf_puts(&text, "}},'spec':{'containers':[");
+    for (int i = 0; i < CONTAINERS; i++)
+        vpa_buf_printf(&text, "%s{'name':'c%d','resources':{'requests':{'cpu':'2'}}}", i ? "," : "",
+                       i);
+    vpa_buf_puts(&text, "]},'status':{'conditions':[{'type':'Ready','status':'True',"
+                        "'lastTransitionTime':'2026-03-01T11:00:00Z'}]}}");
+
+    struct vpa_pod *pod = objects_pod(&arena, quoted(vpa_buf_text(&text)));
+    struct vpa_object *vpa = objects_vpa(&arena, VPA("Off", "", "{'memory':'1Gi'}"));
+    ck_assert_int_eq(vpa_time_parse("2026-03-01T12:00:00Z", &now, &err), 0);
+    ck_assert_int_eq(vpa_capping_plan(&arena, vpa, pod, NULL, &plans, &err), 0);
+    ck_assert_int_eq(vpa_resize_patch_build(pod, vpa, NULL, plans, now, &arena, &patch, &err), -1);
+    ck_assert_ptr_nonnull(patch.keeping);
+    ck_assert_int_eq(strncmp(patch.keeping, "c0, c1, c2, ", 12), 0);
+    ck_assert_uint_lt(strlen(patch.keeping), 300);
 }
 
 /* Where others have written annotations meanwhile. */
