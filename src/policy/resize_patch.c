@@ -396,8 +396,8 @@ static const struct vpa_resource_list *wanted_requests(const struct builder *b)
     return requests;
 }
 
-/* Of the containers whose boosts end without an end of their cpu as many names as a message has room
- * for, or NULL. */
+/* Of the containers whose boosts end without an end of their cpu as many names as a message has
+ * room for, or NULL. */
 static const char *keeping_boosts(const struct builder *b)
 {
     vpa_auto_buf names = VPA_BUF(KEEPING_MAX);

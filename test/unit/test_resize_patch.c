@@ -212,7 +212,7 @@ TEST(annotations_mark_the_pod_and_drop_the_marker) {
             "{'op':'remove','path':'/metadata/annotations/vpaCpuStartupBoost~1c','value':null}]"));
 }
 
-/* Whoever makes pods makes them with as many containers as he likes: a message has room for some. */
+/* Whoever makes pods gives them as many containers as he likes: a message has room for some. */
 TEST(what_keeps_its_boost_is_named_as_far_as_there_is_room) {
     enum { CONTAINERS = 1000 };
     vpa_auto_buf text = VPA_BUF(1 << 20);
